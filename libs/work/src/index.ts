@@ -1,5 +1,5 @@
 export { newWork, roomIndexes, roomSlots, workFields, workIndex, WorkState, type Outcome, type WorkDocument } from './work-document.ts';
 export type { Lease } from './lease.ts';
-export { roomCollection, RoomDocument, type Room, type RoomOptions } from './rooms.ts';
+export { roomCollection, RoomDocument, type AnyWork, type Room, type RoomOptions } from './rooms.ts';
 export { createWork, type AddOptions, type Work } from './work.ts';
 export type { WorkOptions } from './work-options.ts';

@@ -11,7 +11,8 @@ export interface SimulatedData<D extends Document> {
 
 export interface SimulatedSpec {
   key: string;
-  unique?: readonly string[];
+  /** Fields, or sets of fields, with unique values within a tenant. */
+  unique?: readonly (string | readonly string[])[];
 }
 
 type Kept = Document & { tenant: string };
@@ -53,7 +54,7 @@ export function simulatedData<D extends Document>(
 interface Data {
   name: string;
   key: string;
-  unique: readonly string[];
+  unique: readonly (string | readonly string[])[];
   documents: Map<string, Kept>;
   watching: Watching;
 }
@@ -93,13 +94,26 @@ function put(data: Data, kept: Kept, before?: Kept): Kept {
   return kept;
 }
 
+/** Throws if another document has the same values. An update that changes no unique field passes. */
+function rejectDuplicate(data: Data, kept: Kept, change: Change<Document>, before?: Kept): void {
+  const sets = [data.key, ...data.unique].map((fields) => (typeof fields === 'string' ? [fields] : fields));
+  const isChanged = (fields: readonly string[]): boolean => fields.some((field) => kept[field] !== before?.[field]);
+  const changes = sets.filter((fields) => isChanged(fields) && fields.every((field) => kept[field] !== undefined));
+  if (before && changes.length === 0) return;
+  const used = data.watching.sabotage?.({ collection: data.name, filter: { unique: data.unique }, change })['unique'] ?? data.unique;
+  const enforced = changes.filter(
+    (fields) => fields[0] === data.key || (used as Data['unique']).some((one) => [one].flat().join() === fields.join()),
+  );
+  const isTaken = (fields: readonly string[]): boolean =>
+    [...data.documents.values()].some(
+      (other) => other !== before && other.tenant === kept.tenant && fields.every((field) => other[field] === kept[field]),
+    );
+  const unique = enforced.find(isTaken);
+  if (unique) throw new ServiceError('ALREADY_EXISTS', `${data.name}: ${unique.join(' and ')} already exists`, { details: { unique } });
+}
+
 function insert(data: Data, kept: Kept, emit: readonly OutboxEvent[] = []): Kept {
-  const taken = (field: string): boolean =>
-    kept[field] !== undefined && [...data.documents.values()].some((other) => other.tenant === kept.tenant && other[field] === kept[field]);
-  const free = data.watching.sabotage?.({ collection: data.name, filter: { unique: data.unique }, change: {} })['unique'] ?? data.unique;
-  const unique = [data.key, ...(free as readonly string[])].find(taken);
-  if (unique !== undefined)
-    throw new ServiceError('ALREADY_EXISTS', `${data.name}: ${unique} already exists`, { details: { unique: [unique] } });
+  rejectDuplicate(data, kept, {});
   for (const event of emit) data.watching.emitted?.(event);
   return put(data, kept);
 }
@@ -123,10 +137,14 @@ interface Updating {
 function update(data: Data, filter: Record<string, unknown>, { change, sort }: Updating): Kept | undefined {
   const { watching, name } = data;
   const used = watching.sabotage?.({ collection: name, filter: { ...filter, ...change.if }, change }) ?? { ...filter, ...change.if };
-  const [before] = matching(data, used, sort);
+  // A condition on a field that `if` names too applies in addition.
+  const both = Object.entries(filter).filter(([field]) => field in used && Object.hasOwn(change.if ?? {}, field));
+  const [before] = matching(data, used, sort).filter((kept) => matches(kept, Object.fromEntries(both)));
   if (!before) return undefined;
+  const after = changed(before, change);
+  if (data.unique.length > 0) rejectDuplicate(data, after, change, before);
   for (const event of change.emit ?? []) watching.emitted?.(event);
-  return put(data, changed(before, change), before);
+  return put(data, after, before);
 }
 
 function changed(before: Kept, { set, unset = [], inc, push, pull }: Change<Document>): Kept {
