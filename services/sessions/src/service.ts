@@ -16,6 +16,8 @@ import { summaryCollection } from './model/summary-document.ts';
 import { turnCollection } from './model/turn-document.ts';
 import { bodyCollection } from './model/text-document.ts';
 import { responseSegmentCollection } from './model/response-segment-document.ts';
+import { storageUsageCollection } from './model/storage-usage-document.ts';
+import { createStorageQuota } from './storage/storage-quota.ts';
 import { startSegmentSweep } from './response-chain/segment-removal.ts';
 import { createCacheTally } from './cache-stats/cache-stats.ts';
 import { agentCacheStats } from './handlers/agent/agent-cache-stats.ts';
@@ -73,6 +75,7 @@ import { createTurnWaiters } from './turns/ending/turn-waiters.ts';
 const SWEEP_INTERVAL_MS = 5_000;
 const POLL_INTERVAL_MS = 1_000;
 const SEGMENT_SWEEP_INTERVAL_MS = 60_000;
+const STORAGE_SYNC_INTERVAL_MS = 1_000;
 const ORPHAN_AGE_MS = 30_000;
 
 export interface SessionsTiming extends Partial<LeaseTiming> {
@@ -84,6 +87,8 @@ export interface SessionsTiming extends Partial<LeaseTiming> {
   sweepMs?: number;
   /** Interval of the sweeps for unused segments of responses. */
   segmentSweepMs?: number;
+  /** Interval at which stored bytes are written and read. */
+  storageSyncMs?: number;
   /** Minimum age of a turn that is in no queue before the sweeper enqueues it. */
   orphanMs?: number;
 }
@@ -99,7 +104,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
     settings: ['models', 'providers', 'queue', 'daemon', 'security', 'routing', 'documentation'],
 
     async setup({ settings, store, bus, log, own, replica, data: directory, env }) {
-      const { budgets: budgetDocuments, cached, spent, ...data } = await openData(store);
+      const { budgets: budgetDocuments, cached, spent, usage: storageUsage, ...data } = await openData(store);
       // Created before the first publish: frames published without a log are not stored.
       const frames = await bus.log(TURNS_LOG);
       const replicas = own.use(await countReplicas(bus, contract.service));
@@ -136,9 +141,24 @@ export function defineSessions(timing: SessionsTiming = {}) {
         reranking: createReranking({ bus, models, failover, budgets, usage, sessions: data.sessions, clock: systemClock }),
       });
       const screening = createScreening({ bus, clock: systemClock, settings: () => settings.current.security.input, log });
+      const storage = own.use(
+        createStorageQuota({
+          ...data,
+          usage: storageUsage,
+          store,
+          clock: systemClock,
+          log,
+          limits() {
+            const { maxClientBytes, maxTenantBytes } = settings.current.security.storage;
+            return { maxClientBytes, maxTenantBytes };
+          },
+          syncMs: timing.storageSyncMs ?? STORAGE_SYNC_INTERVAL_MS,
+        }),
+      );
       const common = {
         ...data,
         store,
+        storage,
         bus,
         agents,
         models,
@@ -171,7 +191,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const runs = own.use(createRunningTurns({ bus })); // stateless turns
       const once = own.use(createIdempotentTurns({ ...common, shares, runs, leaseMs, renewMs, pollMs, turnDeadlineMs }));
       const loads = createLoadBudget();
-      const reading = { ...data, clock: systemClock };
+      const reading = { ...data, storage, clock: systemClock };
       const emptying = createSessionReset({ ...reading, store });
       own.use(startExpirySweep({ ...reading, store, agents, log, pollMs }));
       own.use(startSegmentSweep({ ...reading, store, log, pollMs: timing.segmentSweepMs ?? SEGMENT_SWEEP_INTERVAL_MS }));
@@ -230,6 +250,7 @@ async function openData(store: Store) {
     gone: endedEpochCollection,
     kept: keyedTurnCollection,
     segments: responseSegmentCollection,
+    usage: storageUsageCollection,
     budgets: budgetCollection,
     cached: cacheStatsCollection,
     spent: spentCollection,

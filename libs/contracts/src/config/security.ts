@@ -2,6 +2,10 @@ import { z } from 'zod';
 import { between, count, flag, positive, text, texts, ToolProfile, Positive } from './kinds.ts';
 import { MAX } from '../values/sizes.ts';
 
+/** Bounds of a storage quota. */
+const MIN_QUOTA_BYTES = 16_777_216;
+const MAX_QUOTA_BYTES = 1_099_511_627_776;
+
 const subagentContext = z
   .strictObject({
     maxSpawnDepth: between(1, 10, 3),
@@ -62,6 +66,13 @@ export const security = z
       })
       .prefault({})
       .describe('screening of messages to agents'),
+    storage: z
+      .strictObject({
+        maxClientBytes: between(MIN_QUOTA_BYTES, MAX_QUOTA_BYTES, 1_073_741_824),
+        maxTenantBytes: between(MIN_QUOTA_BYTES, MAX_QUOTA_BYTES, 17_179_869_184),
+      })
+      .prefault({})
+      .describe('quota of stored transcripts and responses; a character counts as one byte'),
   })
   .prefault({})
   .describe('permissions and security');

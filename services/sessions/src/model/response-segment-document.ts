@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { collection } from '@switchyard/store';
 import { count, instant } from './schema-fields.ts';
+import { StoredText } from './text-document.ts';
 
 /** Maximum ids of earlier responses in one document. A reader of a chain loads so many segments with one query. */
 export const MAX_ANCESTORS = 16;
@@ -27,8 +28,10 @@ export const ResponseSegmentDocument = z.object({
   chain: ResponseChain.optional(),
   /** The requested model. Provider fields are valid for this model only. */
   model: z.string(),
-  /** A `SegmentContent` as JSON. */
-  content: z.string(),
+  client: z.string(),
+  /** A `SegmentContent` as JSON. A long one is a text of `textId`, so that a sweep and a count do not load it. */
+  content: StoredText,
+  textId: z.string(),
   /** Incremented by each response that continues from it, so that a concurrent removal fails. */
   links: count,
   /** Time at which a sweep checks whether a response still continues from it. */
@@ -37,13 +40,10 @@ export const ResponseSegmentDocument = z.object({
 
 export type ResponseSegmentDocument = z.infer<typeof ResponseSegmentDocument>;
 
-const SEGMENT_BYTES = 12_582_912;
-
 export const responseSegmentCollection = collection({
   name: 'segments',
   schema: ResponseSegmentDocument,
   key: 'turnId',
-  maxBytes: SEGMENT_BYTES,
   indexes: [
     { fields: ['previous'], sparse: true },
     { fields: ['checkAt'], across: true },

@@ -1,8 +1,8 @@
-import { ServiceError, type TurnMessage } from '@switchyard/contracts';
+import { ServiceError, type Principal, type TurnMessage } from '@switchyard/contracts';
 import type { Documents } from '@switchyard/store';
 import type { KeyedTurnDocument } from '../model/keyed-turn-document.ts';
 import type { ResponseSegmentDocument } from '../model/response-segment-document.ts';
-import { MAX_CHAIN_RESPONSES, parseSegmentContent } from './response-segment.ts';
+import { loadSegmentContents, MAX_CHAIN_RESPONSES, type ResponseChainDeps } from './response-segment.ts';
 import type { StatelessRequest, StoredRequest } from './stored-request.ts';
 
 /** The request of a response with its whole conversation. */
@@ -14,16 +14,16 @@ export interface CompleteRequest {
 
 /** Adds the conversation of the earlier responses to a stored request. */
 export async function completeRequest(
-  segments: Documents<ResponseSegmentDocument>,
-  document: Pick<KeyedTurnDocument, 'turnId' | 'chain'>,
-  { turn, added, response }: StoredRequest,
+  { segments, bodies }: Pick<ResponseChainDeps, 'segments' | 'bodies'>,
+  { tenant }: Pick<Principal, 'tenant'>,
+  { document, request: { turn, added, response } }: { document: Pick<KeyedTurnDocument, 'turnId' | 'chain'>; request: StoredRequest },
 ): Promise<CompleteRequest> {
   const { message } = turn;
   if (added === undefined && message !== undefined) return { turn: { ...turn, message }, system: response.system };
   const { turnId, chain } = document;
   if (added === undefined || chain === undefined) throw conversationMissing(turnId);
-  const earlier = await loadSegments(segments, turnId, chain.ancestors);
-  const contents = earlier.map(parseSegmentContent);
+  const earlier = await loadSegments(segments.for({ tenant }), turnId, chain.ancestors);
+  const contents = await loadSegmentContents(bodies.for({ tenant }), earlier);
   // Provider fields are valid as long as each later response requested the same model.
   const other = earlier.findIndex(({ model }) => model !== turn.model);
   const kept = other === -1 ? earlier.length : other;

@@ -5,6 +5,8 @@ import { openStore } from '@switchyard/store';
 import { tempDir, type MongoServer } from '@switchyard/testkit';
 import { keyedTurnCollection } from '../model/keyed-turn-document.ts';
 import { responseSegmentCollection } from '../model/response-segment-document.ts';
+import { sessionCollection } from '../model/session-document.ts';
+import { storageUsageCollection } from '../model/storage-usage-document.ts';
 import { bodyCollection } from '../model/text-document.ts';
 import { ended, getTurnId, testSessions } from '../sessions.fixture.ts';
 
@@ -27,7 +29,13 @@ export async function startSessions(mongo?: MongoServer, options: Parameters<typ
   const app = starting.use(await testSessions({ ...options, data: path, env: { SWITCHYARD_STORE: url, ...options.env } }));
   const store = await openStore(url, { service: 'sessions' });
   starting.defer(() => store.close());
-  const data = await store.open({ kept: keyedTurnCollection, segments: responseSegmentCollection, bodies: bodyCollection });
+  const data = await store.open({
+    kept: keyedTurnCollection,
+    segments: responseSegmentCollection,
+    bodies: bodyCollection,
+    sessions: sessionCollection,
+    usage: storageUsageCollection,
+  });
   const stack = starting.move();
   return { app, data, store, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }

@@ -1,10 +1,13 @@
 import { ServiceError, type Principal, type StatelessResult, type TurnMessage } from '@switchyard/contracts';
+import { mintId } from '@switchyard/security';
 import type { Collection, Store } from '@switchyard/store';
 import type { KeyedTurnDocument } from '../model/keyed-turn-document.ts';
 import { MAX_ANCESTORS, type ResponseChain, type ResponseSegmentDocument } from '../model/response-segment-document.ts';
 import { DAY_MS } from '../model/retention.ts';
-import { loadText } from '../model/stored-text.ts';
+import { loadText, loadTexts, storeText, type Bodies } from '../model/stored-text.ts';
 import type { BodyDocument } from '../model/text-document.ts';
+import { countSegmentBytes } from '../storage/stored-bytes.ts';
+import type { StorageQuota } from '../storage/storage-quota.ts';
 import { listMessages, loadRequest } from './stored-request.ts';
 
 /** Maximum number of responses that one conversation has. */
@@ -17,6 +20,7 @@ export interface ResponseChainDeps {
   bodies: Collection<BodyDocument>;
   segments: Collection<ResponseSegmentDocument>;
   store: Pick<Store, 'now'>;
+  storage?: Pick<StorageQuota, 'add'>;
 }
 
 /** What a response adds to a conversation, with its answer. */
@@ -25,8 +29,12 @@ export interface SegmentContent {
   system?: string;
 }
 
-export function parseSegmentContent({ content }: Pick<ResponseSegmentDocument, 'content'>): SegmentContent {
-  return JSON.parse(content) as SegmentContent;
+export async function loadSegmentContents(bodies: Bodies, segments: readonly ResponseSegmentDocument[]): Promise<SegmentContent[]> {
+  const texts = await loadTexts(
+    bodies,
+    segments.map(({ textId, content }) => ({ turnId: textId, content })),
+  );
+  return texts.map((text) => JSON.parse(text) as SegmentContent);
 }
 
 /**
@@ -39,14 +47,14 @@ export async function openChain(deps: ResponseChainDeps, principal: Principal, p
   const segment = (await segments.get(previous)) ?? (await createSegment(deps, principal, before));
   // The first link proves that the segment before this one was not removed while this one was created.
   if (segment.previous !== undefined && segment.links === 0 && !(await addLink(deps, principal, segment.previous))) {
-    await segments.remove({ turnId: previous, links: 0 });
+    await removeSegment(deps, principal, segment);
     throw unknownPrevious();
   }
   const { ancestors, responses, chars } = segment.chain ?? { ancestors: [], responses: 0, chars: 0 };
   const chain = {
     ancestors: [previous, ...ancestors].slice(0, MAX_ANCESTORS),
     responses: responses + 1,
-    chars: chars + segment.content.length,
+    chars: chars + segment.content.chars,
   };
   if (chain.responses >= MAX_CHAIN_RESPONSES) throw chainTooLong(`a conversation of at most ${MAX_CHAIN_RESPONSES} responses`);
   if (chain.chars > MAX_CHAIN_CHARS) throw chainTooLong(`a conversation of at most ${MAX_CHAIN_CHARS} characters`);
@@ -61,6 +69,19 @@ export async function addLink({ segments }: ResponseChainDeps, principal: Pick<P
   return (await segments.for(principal).update({ turnId: previous }, { inc: { links: 1 } })) !== null;
 }
 
+/** Removes a segment and its text unless a response was linked since it was read. Returns whether it was removed. */
+export async function removeSegment(
+  { segments, bodies, storage }: Pick<ResponseChainDeps, 'segments' | 'bodies' | 'storage'>,
+  { tenant }: Pick<Principal, 'tenant'>,
+  segment: ResponseSegmentDocument,
+): Promise<boolean> {
+  const { turnId, links, textId, client } = segment;
+  if ((await segments.for({ tenant }).remove({ turnId, links, textId })) === 0) return false;
+  await bodies.for({ tenant }).remove({ turnId: textId });
+  storage?.add({ tenant, client }, -countSegmentBytes(segment));
+  return true;
+}
+
 async function findPrevious({ kept, store }: ResponseChainDeps, principal: Principal, turnId: string): Promise<KeyedTurnDocument> {
   const [there] = (await kept.for(principal).find({ turnId }, { limit: 1 })).items;
   if (there?.client !== principal.client || there.request === undefined || there.forgetAt <= store.now()) throw unknownPrevious();
@@ -69,21 +90,30 @@ async function findPrevious({ kept, store }: ResponseChainDeps, principal: Princ
 }
 
 async function createSegment(deps: ResponseChainDeps, principal: Principal, response: KeyedTurnDocument): Promise<ResponseSegmentDocument> {
-  const { turnId, previous, chain } = response;
-  const segment = {
-    turnId,
-    ...(previous === undefined || chain === undefined ? {} : { previous, chain }),
-    ...(await readSegment(deps, principal, response)),
-    links: 0,
-    checkAt: deps.store.now() + DAY_MS,
-  };
-  const segments = deps.segments.for(principal);
+  const { turnId, client, previous, chain } = response;
+  const { tenant } = principal;
+  const [segments, bodies] = [deps.segments.for(principal), deps.bodies.for(principal)];
+  const { model, content } = await readSegment(deps, principal, response);
+  // Unique, so that the removal of an earlier segment of this response does not remove the text.
+  const textId = mintId('segment');
   try {
-    return await segments.insert(segment);
+    const segment = await segments.insert({
+      turnId,
+      client,
+      ...(previous === undefined || chain === undefined ? {} : { previous, chain }),
+      model,
+      content: await storeText(bodies, textId, content),
+      textId,
+      links: 0,
+      checkAt: deps.store.now() + DAY_MS,
+    });
+    deps.storage?.add({ tenant, client }, countSegmentBytes(segment));
+    return segment;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     if (error.code === 'OUT_OF_RANGE') throw chainTooLong('a smaller response');
     // Another response continued from it at the same time.
+    await bodies.remove({ turnId: textId });
     const existing = error.code === 'ALREADY_EXISTS' && (await segments.get(turnId));
     if (!existing) throw error;
     return existing;
@@ -94,7 +124,7 @@ async function readSegment(
   deps: ResponseChainDeps,
   principal: Principal,
   response: KeyedTurnDocument,
-): Promise<Pick<ResponseSegmentDocument, 'model' | 'content'>> {
+): Promise<{ model: string; content: string }> {
   const bodies = deps.bodies.for(principal);
   const { turnId, answer = { chars: 0 } } = response;
   try {

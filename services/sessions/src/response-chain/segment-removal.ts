@@ -1,29 +1,26 @@
 import { atIntervals, type Clock } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import { DAY_MS } from '../model/retention.ts';
-import type { ResponseChainDeps } from './response-segment.ts';
+import { removeSegment, type ResponseChainDeps } from './response-segment.ts';
 
 /** Segments that one deletion removes. The sweep removes the others. */
 const MAX_REMOVALS = 100;
-const SWEEP_BATCH_SIZE = 10;
-const MAX_SWEEP_BATCHES = 100;
-
-type SegmentRemovalDeps = Pick<ResponseChainDeps, 'kept' | 'segments' | 'store'>;
+const SWEEP_BATCH_SIZE = 100;
+const MAX_SWEEP_BATCHES = 10;
 
 /** Removes the segment of a response, and those before it, as far as no response continues from them. */
-export async function removeUnusedSegments(deps: SegmentRemovalDeps, tenant: string, turnId: string): Promise<void> {
+export async function removeUnusedSegments(deps: ResponseChainDeps, tenant: string, turnId: string): Promise<void> {
   const segments = deps.segments.for({ tenant });
   let next: string | undefined = turnId;
   for (let removals = 0; next !== undefined && removals < MAX_REMOVALS; removals += 1) {
     const segment = await segments.get(next);
     if (!segment || (await isContinued(deps, tenant, next))) return;
-    // Fails if a response was linked since the segment was read.
-    if ((await segments.remove({ turnId: next, links: segment.links })) === 0) return;
+    if (!(await removeSegment(deps, { tenant }, segment))) return;
     next = segment.previous;
   }
 }
 
-async function isContinued({ kept, segments, store }: SegmentRemovalDeps, tenant: string, turnId: string): Promise<boolean> {
+async function isContinued({ kept, segments, store }: ResponseChainDeps, tenant: string, turnId: string): Promise<boolean> {
   const mine = { tenant };
   const responses = await kept.for(mine).find({ previous: turnId, forgetAt: { gt: store.now() } }, { limit: 1 });
   if (responses.items.length > 0) return true;
@@ -34,7 +31,7 @@ async function isContinued({ kept, segments, store }: SegmentRemovalDeps, tenant
  * Removes segments whose last continuing response has expired, or whose removal was interrupted. Each segment is checked once a day. All
  * replicas may sweep at the same time.
  */
-export function startSegmentSweep(deps: SegmentRemovalDeps & { clock: Clock; log: Logger; pollMs: number }): AsyncDisposable {
+export function startSegmentSweep(deps: ResponseChainDeps & { clock: Clock; log: Logger; pollMs: number }): AsyncDisposable {
   const { segments, store, clock, log, pollMs } = deps;
   const failed = (err: unknown): void =>
     log.warn({ err, errorKind: 'dependency', hint: 'retrying' }, 'failed to remove unused response segments; retrying');

@@ -10,6 +10,7 @@ import { completeRequest } from '../response-chain/chained-conversation.ts';
 import type { ResponseChainDeps } from '../response-chain/response-segment.ts';
 import { removeUnusedSegments } from '../response-chain/segment-removal.ts';
 import { loadRequest, type StoredRequest } from '../response-chain/stored-request.ts';
+import { countResponseBytes } from '../storage/stored-bytes.ts';
 import { CONVERSATION_BYTES, type LoadBudget } from '../sessions/load-budget.ts';
 import type { FrameLogQuota } from '../frames/frame-log-quota.ts';
 import type { RunningTurns } from '../turns/ending/running-turns.ts';
@@ -44,7 +45,7 @@ export async function getResponse(
   using _held = await deps.loads.take(principal, estimateBytes(found, talk), signal);
   const { state, request } = await getState(deps, principal, found);
   if (!talk) return state;
-  const { turn, system } = await completeRequest(deps.segments.for(principal), found, request);
+  const { turn, system } = await completeRequest(deps, principal, { document: found, request });
   const { message, history, since } = turn;
   const around = { ...(history === undefined ? {} : { history }), ...(since === undefined ? {} : { since }) };
   return { ...state, talk: { message, ...around, ...(system === undefined ? {} : { system }) } };
@@ -67,9 +68,11 @@ export async function cancelResponse(deps: ResponsesDeps, principal: Principal, 
 
 /** Deletes a response and its text. Its segment of the conversation remains while another response continues from it. */
 export async function deleteResponse(deps: ResponsesDeps, principal: Principal, turnId: string): Promise<Result<'responses.delete'>> {
-  const { key, previous } = await end(deps, principal, await find(deps, principal, turnId));
+  const ended = await end(deps, principal, await find(deps, principal, turnId));
+  const { key, previous } = ended;
   const gone = await deps.kept.for(principal).remove({ key, turnId });
   await deps.bodies.for(principal).remove({ turnId });
+  if (gone > 0) deps.storage?.add({ tenant: principal.tenant, client: principal.client }, -countResponseBytes(ended));
   await removeUnusedSegments(deps, principal.tenant, turnId);
   if (previous !== undefined) await removeUnusedSegments(deps, principal.tenant, previous);
   return { deleted: gone > 0 };

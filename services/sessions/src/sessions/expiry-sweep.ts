@@ -3,7 +3,7 @@ import type { Logger } from '@switchyard/telemetry';
 import type { Agent, AgentDirectory } from '../agents/agent-directory.ts';
 import type { SessionDocument } from '../model/session-document.ts';
 import { DAY_MS } from '../model/retention.ts';
-import { clearEndedEpoch, newEpochChange, idleGuard, type SessionResetDeps } from './session-reset.ts';
+import { clearEndedEpoch, freeStorage, newEpochChange, idleGuard, type SessionResetDeps } from './session-reset.ts';
 import { sessionKeyObject } from './new-session.ts';
 import { canExpire, getExpiry, type Expiry } from './reset-policy.ts';
 import { parseSessionKey } from '../model/session-key.ts';
@@ -112,6 +112,7 @@ async function expire(
   const identity = parseSessionKey(key) ?? { tenant, userId, channelId };
   const expired = { name: 'session:expired', payload: { sessionKey: sessionKeyObject(identity), reason } };
   const done = await sessions.for({ tenant }).update(idleGuard(session, store.now()), newEpochChange(store.now(), [expired]));
+  if (done) freeStorage(deps, tenant, session);
   await clearEndedEpoch({ ...deps, forgetAt: store.now() + DAY_MS }, tenant, note);
   return done !== null;
 }

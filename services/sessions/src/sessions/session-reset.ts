@@ -8,6 +8,8 @@ import type { TurnDocument } from '../model/turn-document.ts';
 import { expireTexts, hasBodies } from '../model/stored-text.ts';
 import type { BodyDocument } from '../model/text-document.ts';
 import { DAY_MS } from '../model/retention.ts';
+import { countSessionBytes } from '../storage/stored-bytes.ts';
+import type { StorageQuota } from '../storage/storage-quota.ts';
 import { requireSession } from './session-directory.ts';
 import { sessionNotFound, visibilityFilter, canSee } from '../model/session-ownership.ts';
 import { waitUntilSettled } from './session-settling.ts';
@@ -22,6 +24,7 @@ export interface SessionResetDeps {
   gone: Collection<EndedEpochDocument>;
   store: Pick<Store, 'now'>;
   clock: Clock;
+  storage?: Pick<StorageQuota, 'add'>;
 }
 
 /** Writes the change of the session itself. `done` tells whether the guard held. */
@@ -46,9 +49,15 @@ export function createSessionReset(deps: SessionResetDeps): ResetSession {
     await gone.for(principal).replace(note);
     const { done, result } = await work(session, { ...idleGuard(session, store.now()), ...visibilityFilter(principal) });
     if (!done) throw new ServiceError('ABORTED', 'A turn of this session has started. Retry when it has ended.');
+    freeStorage(deps, principal.tenant, session);
     await clearEndedEpoch({ ...deps, forgetAt: store.now() + DAY_MS }, principal.tenant, note);
     return result;
   };
+}
+
+/** Subtracts the transcript of a session whose epoch has ended. */
+export function freeStorage({ storage }: Pick<SessionResetDeps, 'storage'>, tenant: string, session: SessionDocument): void {
+  storage?.add({ tenant, client: session.createdBy }, -countSessionBytes(session));
 }
 
 /** Guard for a session that is idle and unchanged since it was read. */

@@ -18,6 +18,8 @@ import { createFrameWriter, type FrameWriter } from '../frames/frame-publisher.t
 import { persist } from '../queue/session-lease.ts';
 import type { FrameLogQuota } from '../frames/frame-log-quota.ts';
 import type { RunningTurns } from '../turns/ending/running-turns.ts';
+import { countTextBytes } from '../storage/stored-bytes.ts';
+import type { StorageQuota } from '../storage/storage-quota.ts';
 import { runStateless, type StatelessDeps } from './stateless-turn.ts';
 import { hasEnded } from '../model/turn-document.ts';
 
@@ -36,6 +38,7 @@ export interface IdempotentTurnRunsDeps extends StatelessDeps {
   runs: RunningTurns;
   log: Logger;
   turnDeadlineMs: number;
+  storage?: Pick<StorageQuota, 'add' | 'rejectIfFull'>;
 }
 
 /** Runs claimed turns. */
@@ -167,6 +170,7 @@ async function finish(deps: IdempotentTurnRunsDeps, run: Run, result: StatelessR
     const sent = await responseFields(deps, run);
     try {
       await lease.finish('done', { answer, ...more, ...sent, lastFrame });
+      countStorage(deps, run, { answer, ...more, ...sent });
     } catch (error) {
       // The write was applied before and only its reply was lost.
       const existing = await kept.for(lease).get(key);
@@ -189,6 +193,12 @@ async function responseFields({ bodies, store }: IdempotentTurnRunsDeps, run: Ru
   };
 }
 
+/** Counts the texts that a response has stored at its end. */
+function countStorage({ storage }: IdempotentTurnRunsDeps, run: Run, texts: Partial<KeyedTurnDocument>): void {
+  const { tenant, document } = run.lease;
+  if (isResponse(run)) storage?.add({ tenant, client: document.client }, countTextBytes(texts));
+}
+
 /** Ends a turn without an answer. A retryable turn releases its key. */
 async function end(deps: IdempotentTurnRunsDeps, run: Run, { error, free }: { error: ServiceError; free: boolean }): Promise<void> {
   const { kept, clock, log } = deps;
@@ -202,7 +212,11 @@ async function end(deps: IdempotentTurnRunsDeps, run: Run, { error, free }: { er
   const retryable = error.retryable && !toolsCalled;
   const failure: TurnFailure = { code: error.code, message: error.message, details: { ...error.details, turnId, retryable } };
   try {
-    await persist(clock, async () => lease.finish('failed', { failure, ...(await responseFields(deps, run, true)), lastFrame }));
+    await persist(clock, async () => {
+      const sent = await responseFields(deps, run, true);
+      await lease.finish('failed', { failure, ...sent, lastFrame });
+      countStorage(deps, run, sent);
+    });
     if (free || (retryable && !isResponse(run))) await kept.for(lease).remove({ key, turnId, fence: lease.fence });
   } catch (err) {
     log.warn({ turnId, err, errorKind: 'dependency', hint: 'the turn ends when its lease expires' }, 'failed to write the end of a turn');

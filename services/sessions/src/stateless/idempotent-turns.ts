@@ -16,6 +16,8 @@ import {
 } from './idempotent-turn-runs.ts';
 import { completeRequest } from '../response-chain/chained-conversation.ts';
 import { addLink, openChain, unknownPrevious, type ResponseChainDeps } from '../response-chain/response-segment.ts';
+import { countResponseBytes } from '../storage/stored-bytes.ts';
+import type { StorageOwner } from '../storage/storage-quota.ts';
 import { buildCaller, storeRequest, loadRequest } from '../response-chain/stored-request.ts';
 import { hasEnded } from '../model/turn-document.ts';
 
@@ -69,7 +71,7 @@ export function createIdempotentTurns(deps: IdempotentTurnsDeps): IdempotentTurn
     const request = await loadRequest(deps.bodies.for(lease), document);
     const over = getInterruption(lease);
     if (over || !request) return runs.fail(lease, over ?? turnInterrupted(document));
-    const { turn } = await completeRequest(deps.segments.for(lease), document, request);
+    const { turn } = await completeRequest(deps, lease, { document, request });
     const caller = { principal: buildCaller(tenant, document, request), requestId: request.requestId, traceparent: undefined };
     await runs.begin(lease, turn, caller).catch((err: unknown) => {
       log.info(
@@ -129,12 +131,20 @@ interface NewTurnOptions {
 async function insertTurn(deps: IdempotentTurnsDeps, params: KeyedTurn, options: NewTurnOptions): Promise<KeyedTurnDocument | undefined> {
   const { principal } = options.caller;
   const mine = deps.kept.for(principal);
+  if (params.response !== undefined) deps.storage?.rejectIfFull(principal);
   const inserted = await insert(mine, await newTurn(deps, params, options));
-  if (inserted?.previous === undefined || (await addLink(deps, principal, inserted.previous))) return inserted;
+  if (inserted?.previous === undefined || (await addLink(deps, principal, inserted.previous))) {
+    if (inserted?.request !== undefined) deps.storage?.add(toOwner(principal), countResponseBytes(inserted));
+    return inserted;
+  }
   // The previous response was deleted after its chain was read.
   await mine.remove({ key: inserted.key, turnId: inserted.turnId });
   await deps.bodies.for(principal).remove({ turnId: inserted.turnId });
   throw unknownPrevious();
+}
+
+function toOwner({ tenant, client }: Principal): StorageOwner {
+  return { tenant, client };
 }
 
 async function newTurn(deps: IdempotentTurnsDeps, params: KeyedTurn, { key, caller }: NewTurnOptions): Promise<KeyedTurnDocument> {

@@ -67,7 +67,8 @@ export function createRunner(options: Omit<LauncherDeps, 'autoContinue'>): TurnR
   const targetDeps = { ...deps, bindings: () => getBindings(settings.current.routing) };
   const waits = (tenant: string, entry: string): void => launcher.addRunnable(tenant, entry);
 
-  function buildAcceptDeps({ tenant }: Principal): AcceptTurnDeps {
+  function buildAcceptDeps(principal: Principal): AcceptTurnDeps {
+    const { tenant } = principal;
     const ofQueue = overflowFor(tenant);
     return {
       ...targetDeps,
@@ -75,7 +76,8 @@ export function createRunner(options: Omit<LauncherDeps, 'autoContinue'>): TurnR
       getDebounce: (sessionKey) => getDebounce(settings.current.queue, sessionKey),
       makeRoom: (turn) => makeRoom({ ...deps, getOverflow: ofQueue, onRunnable: waits }, tenant, turn),
       newLeaseRequest: () => deps.holds.newRequest(),
-      getLane: (identity, principal) => getLanes(settings.current.queue)?.laneFor(identity, principal),
+      rejectIfStorageFull: () => deps.storage?.rejectIfFull(principal),
+      getLane: (identity, caller) => getLanes(settings.current.queue)?.laneFor(identity, caller),
       reserve: (agent, lane) => launcher.reserve(tenant, agent, lane),
       unreserve: (slot) => launcher.unreserve(slot),
       admitWaiting: () => tenantLimit.admit(tenant),

@@ -102,6 +102,8 @@ export interface AcceptTurnDeps extends DebounceDeps, SessionTargetDeps {
   admitWaiting: () => Promise<Disposable>;
   /** Throws when the limit is already known to be reached and no slot is free. */
   rejectIfTenantFull: (agent: Agent, lane: string | undefined) => void;
+  /** Throws when the caller or its tenant has reached the storage quota. */
+  rejectIfStorageFull: () => void;
   /** Returns whether turns probably wait in the session. The queue is then checked before anything is written. */
   isBusy: (sessionKey: string) => boolean;
   /** Runs acceptances of one session sequentially, in order of arrival. */
@@ -224,9 +226,11 @@ interface Responder {
 }
 
 async function writeTurn(deps: AcceptTurnDeps, request: ResolvedRequest, who: Responder): Promise<AcceptedTurn> {
+  const isCommand = (): boolean => parseMessage(request.request.message)?.command !== undefined;
+  // A command may reset a session, which frees storage.
+  if (!isCommand()) deps.rejectIfStorageFull();
   await rejectEarly(deps, request);
   const { tenant } = request.principal;
-  const isCommand = (): boolean => parseMessage(request.request.message)?.command !== undefined;
   const scan = startDebounce(deps, { tenant, sessionKey: request.sessionKey, isCommand });
   const window = scan && (await scan);
   const slot = window?.until === undefined ? deps.reserve(who.agent, request.lane) : undefined;

@@ -4,6 +4,8 @@ import type { EndedEpochDocument } from '../../model/session-document.ts';
 import { type TurnDocument, hasEnded } from '../../model/turn-document.ts';
 import { DAY_MS } from '../../model/retention.ts';
 import { clearEndedEpoch } from '../../sessions/session-reset.ts';
+import type { StorageQuota } from '../../storage/storage-quota.ts';
+import { countTurnStorage } from './turn-storage.ts';
 import { parseEntry, formatWaitsFor } from '../../model/queue-entry.ts';
 import { releaseLease, dequeue, type TurnTotals } from '../../queue/session-queue.ts';
 import { expireTexts, hasBodies } from '../../model/stored-text.ts';
@@ -43,6 +45,7 @@ export interface SessionWorkerDeps extends TurnRunDeps {
   stopping: AbortSignal;
   /** Returns whether the next turn of the session may start at once. True only if no other session waits. */
   mayContinue: () => boolean;
+  storage?: Pick<StorageQuota, 'add' | 'rejectIfFull'>;
 }
 
 /** The turn whose acceptance took the lease. */
@@ -329,6 +332,7 @@ async function dequeueHead(deps: SessionWorkerDeps, hold: SessionLease, { entry,
     const settled = await hold.retryWrite(() => dequeue(sessions, settling), notifyWhenStored);
     if (settled) {
       if (ended && settling.totals) deps.recall.add({ tenant: hold.tenant, session }, ended.turn);
+      countTurnStorage(deps, hold.tenant, { session, totals: settling.totals, isReset: gone !== undefined });
       hold.session = settled;
       notifyOnce();
       if (gone) clearEpoch(deps, hold, gone);
