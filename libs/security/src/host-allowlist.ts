@@ -3,11 +3,16 @@
  * a port, or `*.example.com` for all subdomains. Malformed addresses are not checked here.
  */
 export function explainBlockedHost(address: string, hosts: readonly string[]): string | undefined {
-  if (hosts.length === 0 || !URL.canParse(address)) return undefined;
+  if (hosts.length === 0 || !URL.canParse(address) || isListedHost(address, hosts)) return undefined;
+  return `${new URL(address).hostname} must not be called: security.permission.allowedNetHosts does not include it`;
+}
+
+/** Whether the list has the host of a URL. An empty list has none. */
+export function isListedHost(address: string, hosts: readonly string[]): boolean {
+  if (hosts.length === 0) return false;
   const { hostname, host, port, protocol } = new URL(address);
   const withPort = port === '' ? `${hostname}:${protocol === 'https:' ? 443 : 80}` : host;
-  if (hosts.some((allowed) => matchesHost(allowed.toLowerCase(), hostname, withPort))) return undefined;
-  return `${hostname} must not be called: security.permission.allowedNetHosts does not include it`;
+  return hosts.some((allowed) => matchesHost(allowed.toLowerCase(), hostname, withPort));
 }
 
 function matchesHost(allowed: string, hostname: string, withPort: string): boolean {

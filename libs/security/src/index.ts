@@ -1,7 +1,7 @@
 export { checkChain, linkHash, linkMac, textMac, type ChainCheck, type Link } from './hash-chain.ts';
 export { deriveKey, createEncryptionKey, readMasterKey, seal, unseal, type EncryptionKey } from './envelope.ts';
 export { matchesGlob } from './glob.ts';
-export { explainBlockedHost } from './host-allowlist.ts';
+export { explainBlockedHost, isListedHost } from './host-allowlist.ts';
 export { acceptRequestId, deriveId, mintId, randomBase62 } from './ids.ts';
 export { createDecryptionKey, encryptTo, type DecryptionKey, type JweBinding } from './jwe.ts';
 export { normalizeUnicode } from './screening/unicode.ts';

@@ -46,6 +46,13 @@ export const rules: readonly Rule[] = [
   onlyIn('only-cache-knows-redis', 'cache', '(^|/)node_modules/ioredis/|^ioredis$', 'Only libs/cache imports the Redis client.'),
   onlyIn('only-models-knows-providers', 'models', '(^|/)node_modules/(@ai-sdk|ai|openai)/', 'Only libs/models imports a provider SDK.'),
   {
+    name: 'only-tests-map-hosts',
+    severity: 'error',
+    comment: 'The host map of libs/egress sends requests to listeners of a test. Only tests and testkit may set it.',
+    from: { path: '^(services|libs)/', pathNot: `^libs/(egress|testkit)/|${TEST_CODE}` },
+    to: { path: '^libs/egress/src/testing\\.ts$' },
+  },
+  {
     name: 'only-browser-knows-playwright',
     severity: 'error',
     comment: 'Only the browser service imports a browser driver.',
@@ -64,7 +71,10 @@ export const rules: readonly Rule[] = [
     severity: 'error',
     comment: 'Import a package by its index.ts only. Export the name there if other packages may use it.',
     from: { path: '^(services|libs)/([^/]+)/' },
-    to: { path: '^(services|libs)/[^/]+/src/', pathNot: ['^$1/$2/', '/src/index\\.ts$', '\\.contract\\.ts$'] },
+    to: {
+      path: '^(services|libs)/[^/]+/src/',
+      pathNot: ['^$1/$2/', '/src/index\\.ts$', '\\.contract\\.ts$', '^libs/egress/src/testing\\.ts$'],
+    },
   },
   {
     name: 'no-test-code-in-production',

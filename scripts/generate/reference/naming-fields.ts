@@ -20,6 +20,7 @@ export const SETTING_KINDS: Readonly<Record<string, Kind | 'none'>> = {
   'memory.dbPath': 'path',
   'security.permission.allowedFsPaths': 'path',
   'security.permission.allowedNetHosts': 'address',
+  'security.egress.allowHosts': 'address',
   'security.secrets.dbPath': 'path',
   'daemon.logging.filePath': 'path',
   'daemon.configWebhook.url': 'address',
