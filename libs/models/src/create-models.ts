@@ -32,7 +32,7 @@ export function createModels(options: ModelsOptions): Models {
   checkOpenAiBaseUrl(env['OPENAI_BASE_URL'] ?? '');
   const keys = createKeyCache({ secret, env, ttlMs: keyTtlMs });
   const directory = createProviderDirectory({ settings, env, keys });
-  const calls = createCalls({ ...options, find: createFindTarget(directory, keys, env), keys });
+  const calls = createCalls({ ...options, find: createFindTarget(directory, keys, options), keys });
   return {
     stream: (request) => calls.stream(request),
     streamTo: (request, sendMessage) => calls.streamTo(request, sendMessage),
@@ -62,8 +62,8 @@ function checkOpenAiBaseUrl(url: string): void {
   throw notConfigured('PROVIDER_URL', 'OPENAI_BASE_URL must be an http:// or https:// URL, such as http://127.0.0.1:11434/v1.');
 }
 
-function createFindTarget(directory: ProviderDirectory, keys: KeyCache, env: ModelsOptions['env']): FindTarget {
-  const clients = createProviderClients();
+function createFindTarget(directory: ProviderDirectory, keys: KeyCache, { env, settings: current }: ModelsOptions): FindTarget {
+  const clients = createProviderClients(() => current().security.egress.allowHosts);
   const devModel = createDevProvider();
 
   async function devTarget(modelId: string): Promise<Target> {

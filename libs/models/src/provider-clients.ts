@@ -27,13 +27,14 @@ function formatCredential(key = '', keyName = ''): string {
   return isOauthTokenName(keyName) ? `Bearer ${key}` : key;
 }
 
-export function createProviderClients(): ProviderClients {
+/** `allowHosts` lists hosts whose addresses are not checked. */
+export function createProviderClients(allowHosts?: () => readonly string[]): ProviderClients {
   const clients = new WeakMap<ProviderSettings, LRUCache<string, Adapter>>();
   let origins: Promise<ConnectionPool> | undefined;
 
   async function connect(settings: ProviderSettings, key: string | undefined, keyName: string | undefined): Promise<Adapter> {
     // The HTTP client is loaded on first use, because the development models do not need it.
-    origins ??= openConnectionPool();
+    origins ??= openConnectionPool(undefined, allowHosts);
     const adapter = await createAdapter({ ...settings, keyName }, key, await origins);
     const adapters = clients.get(settings) ?? new LRUCache<string, Adapter>({ max: MAX_CLIENTS_PER_PROVIDER });
     clients.set(settings, adapters.set(formatCredential(key, keyName), adapter));

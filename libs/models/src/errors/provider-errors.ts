@@ -69,13 +69,17 @@ export function classify(error: unknown, callee: Callee): Failure {
   if (error instanceof ServiceError) return { error, transient: error.details.reason === 'STREAM_CUT' };
   if (error instanceof ProtocolError) return { error: badResponse(formatProvider(callee), error.message), transient: false };
   if (error instanceof UpstreamError && error.status !== undefined) return classifyRefusal(error, error.status, callee);
+  const blocked = findBlockedAddress(error);
+  if (blocked !== undefined) {
+    return { error: notConfigured('HOST_NOT_ALLOWED', `provider ${formatProvider(callee)}: ${blocked.message}`), transient: false };
+  }
   if (isConnectionError(error)) return classifyUnreachable(callee, findNetworkCode(error) ?? 'connection lost');
   return { error: new ServiceError('INTERNAL', `calling provider ${formatProvider(callee)} failed`, { cause: error }), transient: false };
 }
 
 /** Returns whether the connection failed and the provider sent no status. */
 export function isConnectionError(error: unknown): boolean {
-  if (error instanceof UpstreamError) return error.status === undefined;
+  if (error instanceof UpstreamError) return error.status === undefined && findBlockedAddress(error) === undefined;
   return findNetworkCode(error) !== undefined;
 }
 
@@ -121,6 +125,14 @@ function classifyUnreachable(callee: Callee, why: string): Failure {
 
 function createError(code: ErrorCode, reason: string, message: string, details: ErrorDetails = {}): ServiceError {
   return new ServiceError(code, message, { details: { reason, ...details } });
+}
+
+/** Finds the refusal of libs/egress in the chain of causes. */
+function findBlockedAddress(error: unknown): ServiceError | undefined {
+  for (let at = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth += 1) {
+    if (at instanceof ServiceError && at.details.reason === 'ADDRESS_BLOCKED') return at;
+  }
+  return undefined;
 }
 
 /** Finds the system error code in the chain of causes. */

@@ -17,13 +17,20 @@ export interface ConnectionPool {
   dispatch(request: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): void;
 }
 
-/** Opens the pool. Loads the HTTP client, so it should be called on first use. */
-export async function openConnectionPool(limits: ConcurrencyLimits = LIMITS): Promise<ConnectionPool> {
-  const { Agent: Connections, interceptors } = await import('undici');
-  const agent: Dispatcher = new Connections({
+/**
+ * Opens the pool. Loads the HTTP client, so it should be called on first use. The operator configures the addresses of providers, so
+ * local and private ones are allowed; metadata services are not, unless `allowHosts` lists their host.
+ */
+export async function openConnectionPool(
+  limits: ConcurrencyLimits = LIMITS,
+  allowHosts: () => readonly string[] = () => [],
+): Promise<ConnectionPool> {
+  const { openAgent } = await import('@switchyard/egress');
+  const agent: Dispatcher = await openAgent({
+    checks: { reach: 'configured', allowHosts },
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
     connections: limits.maxRunning,
     pipelining: 1,
-    connect: { timeout: CONNECT_TIMEOUT_MS },
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
     // One connection per call, so that a failing connection affects one call only.
@@ -31,7 +38,8 @@ export async function openConnectionPool(limits: ConcurrencyLimits = LIMITS): Pr
     // Callers have their own timeouts.
     headersTimeout: 0,
     bodyTimeout: 0,
-  }).compose(decodeResponses(interceptors));
+    compose: decodeResponses,
+  });
   const limitsByOrigin = new Map<string, ConcurrencyLimit>();
   return {
     getLimit(origin) {

@@ -3,6 +3,8 @@ import { test } from 'node:test';
 import { findPublishedOrigin, ServiceError } from '@switchyard/contracts';
 import { BUILT_IN } from '../catalogue/built-in.ts';
 import { startUpstream } from '@switchyard/testkit';
+import { mapHosts } from '@switchyard/egress/testing';
+import type { Models } from '../index.ts';
 import { explainKeyRefusal } from './key-origin.ts';
 import { KEY, LOCAL, open, request, run, TEXT } from '../models.fixture.ts';
 
@@ -131,6 +133,32 @@ test('does not call a provider outside allowedNetHosts', async () => {
   const here = open({ entries, allowedNetHosts: ['api.example.com', '127.0.0.1'] });
   assert.equal((await run(here, request())).error, undefined);
   assert.ok((await here.providers()).includes('local'));
+});
+
+test('calls providers at private addresses but no metadata service, and reports one without a retry', async () => {
+  await using upstream = await startUpstream(TEXT);
+  const port = Number(new URL(upstream.url).port);
+  let resolutions = 0;
+  const answer = (address: string) => (): string[] => {
+    resolutions += 1;
+    return [address];
+  };
+  using _hosts = mapHosts({
+    'private.example': { port, addresses: answer('10.0.0.1') },
+    'metadata.example': { port, addresses: answer('169.254.169.254') },
+  });
+  const openAt = (host: string): Models => {
+    const baseUrl = upstream.url.replace('127.0.0.1', host);
+    return open({ entries: { local: { type: 'openai-compatible', baseUrl, models: [{ id: LOCAL.modelId }] } } });
+  };
+  assert.equal((await run(openAt('private.example'), request())).error, undefined);
+  assert.deepEqual([upstream.requests.length, resolutions], [1, 1]);
+
+  const { error } = await run(openAt('metadata.example'), request());
+  assert.ok(error instanceof ServiceError);
+  assert.equal(error.details.reason, 'HOST_NOT_ALLOWED');
+  assert.match(error.message, /^provider local: metadata\.example must not be called: 169\.254\.169\.254 is the address of a metadata service/);
+  assert.deepEqual([upstream.requests.length, resolutions], [1, 2]);
 });
 
 test('the published origin of each built-in provider is the origin of its address', () => {

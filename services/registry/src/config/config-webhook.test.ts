@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { secrets } from '@switchyard/contracts';
+import { mapHosts } from '@switchyard/egress/testing';
 import { startService } from '@switchyard/service-kit';
 import { principal, resolveSecrets, testService, type TestService } from '@switchyard/testkit';
 import { registry } from '../service.ts';
@@ -114,4 +115,19 @@ test('sends nothing to a host outside allowedNetHosts', TIMEOUT, async () => {
     await app[Symbol.asyncDispose]();
     assert.equal(listener.received.length, received, hosts.join());
   }
+});
+
+test('sends nothing to a metadata service', TIMEOUT, async () => {
+  await using listener = await startListener();
+  const resolutions = Promise.withResolvers<void>();
+  const addresses = (): string[] => {
+    resolutions.resolve();
+    return ['169.254.169.254'];
+  };
+  using _hosts = mapHosts({ 'hooks.example': { port: Number(new URL(listener.url).port), addresses } });
+  const app = await start('http://hooks.example/changed');
+  await app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 9 });
+  await resolutions.promise;
+  await app[Symbol.asyncDispose]();
+  assert.equal(listener.received.length, 0);
 });

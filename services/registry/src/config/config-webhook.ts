@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { SecretRef } from '@switchyard/contracts';
-import { explainBlockedHost } from '@switchyard/security';
+import { ServiceError, type SecretRef } from '@switchyard/contracts';
+import type { Egress } from '@switchyard/egress';
 import type { SecretReader, Settings } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import { renderDiff } from './render-diff.ts';
@@ -34,18 +34,23 @@ export interface ConfigWebhook extends AsyncDisposable {
 export function createConfigWebhook({ settings, versions, secret, log, pauseMs = PAUSE_MS }: ConfigWebhookDeps): ConfigWebhook {
   const ending = new AbortController();
   const sending = new Set<Promise<void>>();
+  let egress: Promise<Egress> | undefined;
+
+  /** The HTTP client is loaded with the first version that is sent. The operator configures the address, so it may be local. */
+  async function openEgress(): Promise<Egress> {
+    const { createEgress } = await import('@switchyard/egress');
+    return createEgress({ settings: () => settings.current.security, reach: 'configured' });
+  }
 
   async function send(version: Version): Promise<void> {
     const { url, timeoutMs, secret: key } = settings.current.daemon.configWebhook;
     if (url === undefined || url === '') return;
-    const problem = explainBlockedHost(url, settings.current.security.permission.allowedNetHosts);
-    if (problem !== undefined) throw new Error(problem);
     const body = JSON.stringify(await createBody(versions, version));
     const value = await resolveSecret(key, secret);
     const signed = value === undefined ? {} : { 'x-webhook-signature': `sha256=${createHmac('sha256', value).update(body).digest('hex')}` };
     const headers = { 'content-type': 'application/json', ...signed };
     for (let attempt = 1; ; attempt++) {
-      const failure = await post(url, { body, headers, timeoutMs, signal: ending.signal });
+      const failure = await post(await (egress ??= openEgress()), url, { body, headers, timeoutMs, signal: ending.signal });
       if (failure === undefined || ending.signal.aborted) return;
       if (attempt === ATTEMPTS) throw new Error(failure);
       await delay(pauseMs * attempt, undefined, { signal: ending.signal }).catch(() => undefined);
@@ -65,6 +70,7 @@ export function createConfigWebhook({ settings, versions, secret, log, pauseMs =
     async [Symbol.asyncDispose]() {
       ending.abort();
       await Promise.all(sending);
+      await (await egress)?.[Symbol.asyncDispose]();
     },
   };
 }
@@ -105,13 +111,13 @@ interface Post {
 }
 
 /** Returns what went wrong, or undefined. Redirects are rejected: the signed body is for the configured address only. */
-async function post(url: string, { body, headers, timeoutMs, signal }: Post): Promise<string | undefined> {
+async function post(egress: Egress, url: string, request: Post): Promise<string | undefined> {
   try {
-    const postSignal = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-    const response = await fetch(url, { method: 'POST', body, headers, signal: postSignal, redirect: 'error' });
+    const response = await egress.fetch(url, { method: 'POST', maxRedirects: 0, ...request });
     await response.body?.cancel();
     return response.ok ? undefined : `the webhook answered ${response.status}`;
   } catch (error) {
+    if (error instanceof ServiceError && error.details.reason === 'ADDRESS_BLOCKED') throw error;
     return error instanceof Error ? error.message : String(error);
   }
 }
