@@ -1,5 +1,7 @@
 export { checkChain, linkHash, linkMac, textMac, type ChainCheck, type Link } from './hash-chain.ts';
 export { deriveKey, createEncryptionKey, readMasterKey, seal, unseal, type EncryptionKey } from './envelope.ts';
+export { UnsafePathError } from './files/relative-path.ts';
+export { openSafeDirectory, type SafeDirectory } from './files/safe-directory.ts';
 export { matchesGlob } from './glob.ts';
 export { explainBlockedHost, isListedHost } from './host-allowlist.ts';
 export { acceptRequestId, deriveId, mintId, randomBase62 } from './ids.ts';

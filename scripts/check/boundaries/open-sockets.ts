@@ -27,7 +27,8 @@ const OTHER_IMPORTS: readonly RegExp[] = [
   new RegExp(String.raw`\b(?:getBuiltinModule|require)\s*\(\s*['"](?:${SOCKET_MODULE})['"]`, 'g'),
   new RegExp(String.raw`\bimport\s+['"](?:${SOCKET_MODULE})['"]`, 'g'),
 ];
-const GLOBALS = /(?<![.\w$]|function |async )fetch\s*\((?!\s*\w+\s*[:?])|\bglobalThis\.(?:fetch|WebSocket|EventSource)\b|\bnew\s+(?:WebSocket|EventSource)\s*\(/g;
+const GLOBALS =
+  /(?<![.\w$]|function |async )fetch\s*\((?!\s*\w+\s*[:?])|\bglobalThis\.(?:fetch|WebSocket|EventSource)\b|\bnew\s+(?:WebSocket|EventSource)\s*\(/g;
 
 /** Finds the places in a source text that can open a socket. */
 export function findSockets(source: string): string[] {

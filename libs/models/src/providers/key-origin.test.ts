@@ -157,7 +157,10 @@ test('calls providers at private addresses but no metadata service, and reports 
   const { error } = await run(openAt('metadata.example'), request());
   assert.ok(error instanceof ServiceError);
   assert.equal(error.details.reason, 'HOST_NOT_ALLOWED');
-  assert.match(error.message, /^provider local: metadata\.example must not be called: 169\.254\.169\.254 is the address of a metadata service/);
+  assert.match(
+    error.message,
+    /^provider local: metadata\.example must not be called: 169\.254\.169\.254 is the address of a metadata service/,
+  );
   assert.deepEqual([upstream.requests.length, resolutions], [1, 2]);
 });
 

@@ -9,6 +9,8 @@ import { StartError } from '../variables/start-error.ts';
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
 const DATA_DIR = '{dataDir}';
 const A_DIRECTORY = /^(?:sqlite|file):(.+)$/;
+/** Files are opened relative to the handle of their directory, see `openSafeDirectory`. Node normalizes `..` before it compares paths. */
+const OPEN_HANDLES = process.platform === 'linux' ? ['/proc/self/fd'] : [];
 const A_FILE = /^[A-Za-z_][A-Za-z0-9_]*_FILE$/;
 
 type Settings = Pick<ConfigurationSource, 'current' | 'files'>;
@@ -36,7 +38,7 @@ export function permissionFlags(
     // Transcript search runs in a worker. Node warns that untrusted code in a worker could bypass the restrictions.
     '--allow-worker',
     '--disable-warning=PERM0006',
-    ...distinct(read).map((path) => `--allow-fs-read=${path}`),
+    ...[...distinct(read), ...OPEN_HANDLES].map((path) => `--allow-fs-read=${path}`),
     ...distinct([...written, ...named]).map((path) => `--allow-fs-write=${path}`),
   ];
 }

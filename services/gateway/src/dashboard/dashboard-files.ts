@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { closeSync, constants, fstatSync, opendirSync, openSync, readFileSync } from 'node:fs';
+import { closeSync, fstatSync, opendirSync, readFileSync } from 'node:fs';
 import { extname, join, relative, sep } from 'node:path';
+import { openSafeDirectory, type SafeDirectory, UnsafePathError } from '@switchyard/security';
 import { StartError } from '@switchyard/service-kit';
 
 /** Total size of the files, which are kept in memory. */
@@ -49,13 +50,17 @@ export type Dashboard = (path: string) => DashboardFile | undefined;
 export function readDashboard(directory: string): Dashboard {
   const files = new Map<string, DashboardFile>();
   let remaining = MAX_BYTES;
-  for (const file of listFiles(directory)) {
-    const bytes = readRegularFile(file, remaining);
-    if (bytes === undefined)
-      throw new StartError(`gateway.web.path: ${directory} exceeds ${MAX_BYTES} bytes. Set the directory of a built dashboard.`);
-    remaining -= bytes.length;
-    const name = relative(directory, file).split(sep).join('/');
-    files.set(name, createFile(name, bytes));
+  const names = listFiles(directory).map((file) => relative(directory, file).split(sep).join('/'));
+  if (names.length > 0) {
+    using root = openSafeDirectory(directory);
+    for (const name of names) {
+      const bytes = readRegularFile(root, name, remaining);
+      if (bytes === 'skipped') continue;
+      if (bytes === 'too large')
+        throw new StartError(`gateway.web.path: ${directory} exceeds ${MAX_BYTES} bytes. Set the directory of a built dashboard.`);
+      remaining -= bytes.length;
+      files.set(name, createFile(name, bytes));
+    }
   }
   const page = files.get(PAGE);
   if (page === undefined)
@@ -92,13 +97,17 @@ function openDirectory(directory: string, path: string): ReturnType<typeof opend
   }
 }
 
-/** Reads a file that may have been replaced by a link or a pipe since it was listed. Returns undefined above `maxBytes`. */
-function readRegularFile(file: string, maxBytes: number): Buffer | undefined {
-  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+/** Reads a file. It is skipped if it, or a directory above it, was replaced by a link or a pipe since it was listed. */
+function readRegularFile(root: SafeDirectory, name: string, maxBytes: number): Buffer | 'skipped' | 'too large' {
+  let descriptor: number;
   try {
-    const stats = fstatSync(descriptor);
-    if (!stats.isFile() || stats.size > maxBytes) return undefined;
-    return readFileSync(descriptor);
+    descriptor = root.open(name);
+  } catch (error) {
+    if (error instanceof UnsafePathError) return 'skipped';
+    throw error;
+  }
+  try {
+    return fstatSync(descriptor).size > maxBytes ? 'too large' : readFileSync(descriptor);
   } finally {
     closeSync(descriptor);
   }
