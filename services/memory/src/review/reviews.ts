@@ -1,6 +1,6 @@
-import { AGENTS_BUCKET, AgentConfig, AgentProjection, servicePrincipal } from '@switchyard/contracts';
+import { servicePrincipal, type AgentConfig } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
-import { atIntervals, resolveReferences, watchBucket, type Clock, type Variables } from '@switchyard/service-kit';
+import { atIntervals, openAgentDirectory, type Clock, type Variables } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import { createWork, newWork, type Lease, type Outcome } from '@switchyard/work';
@@ -31,11 +31,9 @@ const MAX_ATTEMPTS = 3;
  */
 export async function startReviews(deps: ReviewDeps): Promise<AsyncDisposable> {
   const { bus, env, clock, log, replica, reviewMs, reviews, store } = deps;
-  const resolve = (config: Record<string, unknown>): Record<string, unknown> => resolveReferences(config, env);
-  const schema = AgentProjection.extend({ config: AgentProjection.shape.config.transform(resolve).pipe(AgentConfig) });
-  const agents = await watchBucket(bus, AGENTS_BUCKET, schema, log);
+  const agents = await openAgentDirectory(bus, env, log);
   const getReview = (tenant: string, agentId: string): Review | undefined => {
-    const agent = agents.entries.get(`${tenant}.${agentId}`);
+    const agent = agents.find(tenant, agentId);
     return agent && !agent.suspended && agent.config.memoryReview.enabled ? agent.config.memoryReview : undefined;
   };
   const work = createWork<ReviewDocument>({
@@ -54,7 +52,7 @@ export async function startReviews(deps: ReviewDeps): Promise<AsyncDisposable> {
     log.warn({ err, errorKind: 'dependency', hint: 'retried in a moment' }, 'failed to schedule memory reviews');
   };
   const scheduling = atIntervals({ clock, ms: reviewMs, failed: onFailure }, async (closed) => {
-    for (const { tenant, agentId } of agents.entries.values()) {
+    for (const { tenant, agentId } of agents.listAllTenants()) {
       if (closed()) return;
       const schedule = getReview(tenant, agentId)?.schedule;
       const name = `${tenant} ${agentId}`;
