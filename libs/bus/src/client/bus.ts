@@ -32,6 +32,11 @@ export interface CallOptions {
   signal?: AbortSignal;
   requestId?: string;
   traceparent?: string;
+  /**
+   * Calls an operation on this replica only. Fails UNAVAILABLE with the reason `NO_RESPONDERS` when the replica is gone, so that its work
+   * can be claimed by another one.
+   */
+  replica?: string;
   /** Idempotency key: unique per intended action, repeated on retries. One line of printable ASCII. */
   key?: string;
 }

@@ -1,4 +1,4 @@
-import type { CallName, Params, Result, UnaryName } from '@switchyard/contracts';
+import { ServiceError, subjects, type Callable, type CallName, type Params, type Result, type UnaryName } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import type { CallOptions } from './bus.ts';
 import { decodeJson, encodeJson } from '../wire/encoding.ts';
@@ -79,7 +79,7 @@ export function prepareRequest(
   name: CallName,
   { params, options }: { params: unknown; options: CallOptions },
 ): Request {
-  const callable = resolveCallable(context, name);
+  const callable = addressReplica(resolveCallable(context, name), options.replica);
   const timeoutMs = Math.min(
     callable.deadlineMs,
     options.timeoutMs ?? Infinity,
@@ -91,6 +91,14 @@ export function prepareRequest(
   if (traceparent !== undefined) head.traceparent = traceparent;
   if (options.key !== undefined) head.key = options.key;
   return { callable, params: encodeJson(params), head };
+}
+
+/** Returns the callable with the subject of one replica. Public methods have no such subject, because clients know no replicas. */
+function addressReplica(callable: Callable, replica: string | undefined): Callable {
+  if (replica === undefined) return callable;
+  const { kind, name, service } = callable;
+  if (kind === 'operation') return { ...callable, subject: subjects.ownOperation(service, replica, name) };
+  throw new ServiceError('INVALID_ARGUMENT', `${name} is a public method; only operations can be called on one replica.`);
 }
 
 /** Combines the caller's own signal with the signal of the call that the caller is handling. */

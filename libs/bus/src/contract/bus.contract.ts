@@ -5,6 +5,7 @@ import { eventContract } from './bus-events.contract.ts';
 import { forwardedStreamContract } from './bus-forwarded-streams.contract.ts';
 import { leavingContract } from './bus-cancellation.contract.ts';
 import { largeContract } from './bus-large-payloads.contract.ts';
+import { replicaCallContract } from './bus-replica-calls.contract.ts';
 import { repeatingContract } from './bus-retry-safety.contract.ts';
 import { sealedContract } from './bus-sealed.contract.ts';
 import { streamContract } from './bus-streams.contract.ts';
@@ -23,6 +24,7 @@ export function busContract(name: string, open: () => Promise<Network>): void {
 
     describe('calls', () => callContract(fixture));
     describe('deadlines, cancellation and drain', () => leavingContract(fixture));
+    describe('calls to one replica', () => replicaCallContract(fixture));
     describe('retry safety', () => repeatingContract(fixture));
     describe('streams', () => streamContract(fixture));
     describe('forwarded streams', () => forwardedStreamContract(fixture));

@@ -44,6 +44,7 @@ function createServiceUser(service: ServiceName): NatsUser {
   const isEdge = service === GATEWAY;
   const publish = [
     ...called.map(({ subject }) => subject),
+    ...called.flatMap(({ kind, name, service: owner }) => (kind === 'operation' ? [subjects.ownOperationOfAnyReplica(owner, name)] : [])),
     ...called.map((callable) => subjects.cancel(callable.service)),
     ...listCallers(service).map((asker) => formatReplyPattern(asker, service)),
     formatReplyPattern(GATEWAY, DISCOVERY_RESPONDER),
@@ -60,6 +61,7 @@ function createServiceUser(service: ServiceName): NatsUser {
   const subscribe = [
     `${formatInbox(service)}.>`,
     ...listServedSubjects(service),
+    subjects.ownOperationsOfAnyReplica(service),
     subjects.cancel(service),
     subjects.wake(service),
     ...['PING', 'INFO', 'STATS'].flatMap((verb) => [`$SRV.${verb}`, `$SRV.${verb}.${service}`, `$SRV.${verb}.${service}.*`]),

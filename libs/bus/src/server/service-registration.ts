@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { callables, subjects, type Contract } from '@switchyard/contracts';
+import { callables, subjects, type Contract, type ServiceName } from '@switchyard/contracts';
 import { observe, type Logger } from '@switchyard/telemetry';
 import { answerCall, cancelCall, drainCalls, type CallServer } from './call-server.ts';
 import type { Handlers, ServeOptions, Served } from '../client/bus.ts';
@@ -7,7 +7,7 @@ import { decodeText } from '../wire/encoding.ts';
 import { createRejectionLog } from './failed-call-log.ts';
 import type { ServedMethod } from './active-call.ts';
 import type { ParamsDecryption } from '../payloads/sealed-payloads.ts';
-import type { Endpoint } from '../wire/transport.ts';
+import type { Endpoint, Subscription } from '../wire/transport.ts';
 import type { BusContext } from '../client/bus-context.ts';
 
 /** Serves the methods of a contract and announces the service for discovery. */
@@ -30,11 +30,14 @@ export async function serve<C extends Contract>(
     paramsDecryption: options.paramsDecryption,
   });
   const cancels = context.transport.subscribe(subjects.cancel(service), (message) => cancelCall(server, decodeText(message.data)));
+  const replica = options.replica ?? context.replica;
+  // Subscribed before serve(), whose flush covers it.
+  const own = subscribeOwnOperations(server, methods, { service, replica });
   const info = {
     name: service,
     version: options.version,
     description: `The ${service} service of Switchyard.`,
-    replica: options.replica ?? context.replica,
+    replica,
     metadata: { pid: String(process.pid), host: hostname() },
     ...(options.readiness === undefined ? {} : { data: options.readiness }),
   };
@@ -46,12 +49,26 @@ export async function serve<C extends Contract>(
   return {
     names: methods.map(({ callable }) => callable.name),
     async drain(graceMs) {
-      await served.drain();
+      await Promise.all([served.drain(), own.drain()]);
       await drainCalls(server, graceMs);
       cancels.unsubscribe();
       unobserve();
     },
   };
+}
+
+/** Receives the operations that callers send to this replica only. */
+function subscribeOwnOperations(
+  server: CallServer,
+  methods: readonly ServedMethod[],
+  { service, replica }: { service: ServiceName; replica: string },
+): Subscription {
+  const operations = methods.filter(({ callable }) => callable.kind === 'operation');
+  const bySubject = new Map(operations.map((method) => [subjects.ownOperation(service, replica, method.callable.name), method]));
+  return server.context.transport.subscribe(subjects.ownOperations(service, replica), (message) => {
+    const method = bySubject.get(message.subject);
+    if (method !== undefined) answerCall(server, method, message);
+  });
 }
 
 function servedMethods<C extends Contract>(

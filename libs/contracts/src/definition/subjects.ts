@@ -8,6 +8,12 @@ const TURN_GROUPS = 16;
 export const subjects = {
   method: (service: ServiceName, method: string) => `rpc.${service}.${method}`,
   operation: (service: ServiceName, operation: string) => `svc.${service}.${operation}`,
+  /** An operation of one replica, for what only its process holds. */
+  ownOperation: (service: ServiceName, replica: string, operation: string) => `own.${service}.${subjectPart(replica)}.${operation}`,
+  ownOperations: (service: ServiceName, replica: string) => `own.${service}.${subjectPart(replica)}.>`,
+  /** For permissions. */
+  ownOperationOfAnyReplica: (service: ServiceName, operation: string) => `own.${service}.*.${operation}`,
+  ownOperationsOfAnyReplica: (service: ServiceName) => `own.${service}.>`,
   /** All events of one service. */
   eventsOf: (service: ServiceName) => `evt.${service}.>`,
   /** `session:sub_agent_spawned` in the tenant `acme` is `evt.sessions.session.sub_agent_spawned.acme`. */

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { contracts } from '@switchyard/contracts';
+import { to, version, type BusFixture } from './bus-fixture.contract.ts';
+
+const GONE = { code: 'UNAVAILABLE', details: { reason: 'NO_RESPONDERS' } };
+
+/** Operations that are called on one replica. */
+export function replicaCallContract({ withBuses }: BusFixture): void {
+  test('calls an operation on the replica that the caller names', async () => {
+    await withBuses(async (join) => {
+      const replicas = ['rep_one', 'host.two'];
+      for (const replica of replicas) {
+        const owner = await join({ service: 'secrets' });
+        await owner.serve(contracts.secrets, { 'secrets.resolve': () => ({ value: replica }) }, { version, replica });
+      }
+      const caller = await join({ service: 'sessions' });
+      for (const replica of [...replicas, ...replicas]) {
+        assert.deepEqual(await caller.call('secrets.resolve', { name: 'A', to }, { replica }), { value: replica });
+      }
+    });
+  });
+
+  test('a call to a replica fails with NO_RESPONDERS when it is unknown or has drained', async () => {
+    await withBuses(async (join) => {
+      const [first, second] = [await join({ service: 'secrets' }), await join({ service: 'secrets' })];
+      const resolve = (): { value: string } => ({ value: 'x' });
+      const served = await first.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version, replica: 'rep_one' });
+      await second.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version, replica: 'rep_two' });
+      const caller = await join({ service: 'sessions' });
+      await assert.rejects(caller.call('secrets.resolve', { name: 'A', to }, { replica: 'rep_three' }), GONE);
+      await served.drain(1_000);
+      await assert.rejects(caller.call('secrets.resolve', { name: 'A', to }, { replica: 'rep_one' }), GONE);
+      assert.deepEqual(await caller.call('secrets.resolve', { name: 'A', to }), { value: 'x' });
+    });
+  });
+
+  test('refuses a replica for public methods, and a caller that the operation does not list', async () => {
+    await withBuses(async (join) => {
+      const caller = await join({ service: 'gateway' });
+      await assert.rejects(caller.call('agents.list', {}, { replica: 'rep_one' }), { code: 'INVALID_ARGUMENT' });
+      const other = await join({ service: 'gateway' });
+      await assert.rejects(other.call('secrets.resolve', { name: 'A', to }, { replica: 'rep_one' }), { code: 'PERMISSION_DENIED' });
+    });
+  });
+}
