@@ -100,7 +100,7 @@ export function createConnector(
   }
 
   return (target, callback) => {
-    const destination = readDestination(target);
+    const destination = readUrlDestination(target);
     try {
       checkLiteralHost(destination, checks);
     } catch (error) {
@@ -111,7 +111,7 @@ export function createConnector(
   };
 }
 
-function readDestination({ hostname, protocol, port }: buildConnector.Options): Destination {
+export function readUrlDestination({ protocol, hostname, port }: Pick<URL, 'protocol' | 'hostname' | 'port'>): Destination {
   return { protocol, hostname: hostname.replace(/^\[|\]$/g, ''), port: Number(port) || (protocol === 'https:' ? 443 : 80) };
 }
 

@@ -1,8 +1,8 @@
 import { ServiceError, type Sections } from '@switchyard/contracts';
-import { explainBlockedHost } from '@switchyard/security';
 import type { Dispatcher } from 'undici';
 import { openAgent } from './agent.ts';
-import { checkLiteralHost, type AddressChecks, type Reach } from './connector.ts';
+import { checkUrl } from './check-url.ts';
+import type { AddressChecks, Reach } from './connector.ts';
 import { blockedError, convertError, limitError } from './errors.ts';
 import { buildHopHeaders } from './request-headers.ts';
 import { checkContentLength, checkContentType, limitBody } from './response-limits.ts';
@@ -14,9 +14,11 @@ const DEFAULT_MAX_BYTES = 10 * 1024 * 1024;
 const DEFAULT_MAX_REDIRECTS = 5;
 const REDIRECT_STATUS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
+export type EgressSettings = Pick<Sections['security'], 'permission' | 'egress'>;
+
 export interface EgressOptions {
   /** Read for each request and connection, so that a change takes effect immediately. */
-  settings: () => Pick<Sections['security'], 'permission' | 'egress'>;
+  settings: () => EgressSettings;
   /** The default is `public`. */
   reach?: Reach;
 }
@@ -53,19 +55,8 @@ export function createEgress({ settings, reach = 'public' }: EgressOptions): Egr
   const checks: AddressChecks = { reach, allowHosts: () => settings().egress.allowHosts };
   let agent: Promise<Dispatcher> | undefined;
 
-  /** Checks an address before its request. The connector checks the addresses of names. */
-  function checkUrl(url: URL): void {
-    const { protocol, hostname } = url;
-    if (protocol !== 'http:' && protocol !== 'https:') throw blockedError(`${protocol} must not be called: expected http: or https:`);
-    if (url.username !== '' || url.password !== '') throw blockedError(`${hostname} must not be called with credentials in the URL`);
-    const problem = explainBlockedHost(url.href, settings().permission.allowedNetHosts);
-    if (problem !== undefined) throw blockedError(problem);
-    const port = Number(url.port) || (protocol === 'https:' ? 443 : 80);
-    checkLiteralHost({ protocol, hostname: hostname.replace(/^\[|\]$/g, ''), port }, checks);
-  }
-
   async function send(url: URL, hop: Hop): Promise<Response> {
-    checkUrl(url);
+    checkUrl(url, settings().permission.allowedNetHosts, checks);
     agent ??= openAgent({ checks, connectTimeoutMs: CONNECT_TIMEOUT_MS, maxHeaderSize: MAX_HEADER_BYTES });
     const [dispatcher, { fetch: request }] = await Promise.all([agent, import('undici')]);
     const { method, headers, body = null, signal } = hop;

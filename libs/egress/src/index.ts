@@ -1,3 +1,4 @@
 export { openAgent, type AgentOptions } from './agent.ts';
 export type { AddressChecks, Reach } from './connector.ts';
-export { createEgress, type Egress, type EgressOptions, type EgressRequest, type EgressResponse } from './egress.ts';
+export { createEgress, type Egress, type EgressOptions, type EgressRequest, type EgressResponse, type EgressSettings } from './egress.ts';
+export { startForwardProxy, type ForwardProxy, type ForwardProxyOptions } from './forward-proxy.ts';
