@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { CONFIG_BUCKET, gateway as gatewayContract, type ConfigurationPatch } from '@switchyard/contracts';
-import { defineService, reportRevisions, startService } from '@switchyard/service-kit';
+import { defineService, reportRevisions } from '@switchyard/service-kit';
 import { createLogger } from '@switchyard/telemetry';
 import { principal, startNatsServer, tempDir, testService, type TestService, type TestServiceOptions } from '@switchyard/testkit';
 import { registry } from './service.ts';
@@ -22,7 +22,13 @@ const picky = defineService({
   },
 });
 
-async function replicas(t: TestContext, count: number, options: TestServiceOptions = {}): Promise<[TestService, ...TestService[]]> {
+/** Starts replicas of the registry, and other services in processes of their own. */
+async function replicas(
+  t: TestContext,
+  count: number,
+  options: TestServiceOptions = {},
+  others: readonly (typeof picky)[] = [],
+): Promise<[TestService, ...TestService[]]> {
   const stack = new AsyncDisposableStack();
   t.after(() => stack.disposeAsync());
   const server = await startNatsServer();
@@ -33,9 +39,10 @@ async function replicas(t: TestContext, count: number, options: TestServiceOptio
     started.push(
       stack.use(await testService(registry, { as: ops, data: path, ...options, env: { SWITCHYARD_BUS: server.url, ...options.env } })),
     );
-  const [first, ...others] = started;
+  for (const other of others) stack.use(await testService(other, { as: ops, env: { SWITCHYARD_BUS: server.url } }));
+  const [first, ...rest] = started;
   assert.ok(first);
-  return [first, ...others];
+  return [first, ...rest];
 }
 
 async function waitUntil<T>(look: () => Promise<T | undefined | false>): Promise<T> {
@@ -99,10 +106,7 @@ test('gateway.status and config.history name a replica that does not run the new
 test('rolls back a version that a service refuses and reports the reason', { timeout: PATIENCE_MS }, async (t) => {
   const lines: string[] = [];
   const log = createLogger({ level: 'info', destination: { write: (line: string) => void lines.push(line) } });
-  const [app] = await replicas(t, 2, { log });
-  t.after(async () => (await service)[Symbol.asyncDispose]());
-  const service = startService(picky, app.host);
-  await service;
+  const [app] = await replicas(t, 2, { log }, [picky]);
   await app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 7 });
   const good = (await app.bus.call('config.history', { limit: 1 })).entries[0];
   await app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 11 });

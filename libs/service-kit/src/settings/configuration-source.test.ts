@@ -314,3 +314,38 @@ test('preview resolves references and written keeps them', async () => {
   assert.ok(source.written({ gateway: { wsHeartbeatMs: -1 } }), 'what is not valid can be looked at');
   assert.deepEqual(source.origin('gateway.wsHeartbeatMs', layer), { layer: 'stored' });
 });
+
+test('a layer that is tried is applied at once, and goes back if it is refused or too slow', async () => {
+  await using source = await open({});
+  const seen: number[] = [];
+  using view = source.watch(['gateway']);
+  view.onChange(({ gateway }) => {
+    seen.push(gateway.maxBatchSize);
+    if (gateway.maxBatchSize > 10) throw new Error('too many');
+  });
+  const layer = (maxBatchSize: unknown) => ({ gateway: { maxBatchSize } });
+  const standard = source.current.gateway.maxBatchSize;
+  assert.throws(() => source.tryLayer(layer(11), PATIENCE_MS), /too many/);
+  assert.throws(() => source.tryLayer(layer(9), -1), /took \d+ ms, more than -1 ms/);
+  assert.throws(() => source.tryLayer(layer('many'), PATIENCE_MS), /gateway\.maxBatchSize/);
+  assert.deepEqual([source.current.gateway.maxBatchSize, source.stored], [standard, {}]);
+  const goBack = source.tryLayer(layer(8), PATIENCE_MS);
+  assert.deepEqual([source.current.gateway.maxBatchSize, source.revision], [8, 0]);
+  goBack();
+  assert.deepEqual([source.current.gateway.maxBatchSize, seen], [standard, [11, standard, 9, standard, 8, standard]]);
+});
+
+test('listeners learn of a published layer once if this process has tried it', async (t) => {
+  const bus = await connectBus('memory:', { log: silentLogger() });
+  t.after(() => bus.drain());
+  await using source = await open({});
+  await source.follow(bus, silentLogger());
+  const seen: number[] = [];
+  using view = source.watch(['gateway']);
+  view.onChange(({ gateway }) => void seen.push(gateway.maxBatchSize));
+  const applied = new Promise<number>((resolve) => source.onRevision(resolve));
+  const goBack = source.tryLayer({ gateway: { maxBatchSize: 8 } }, PATIENCE_MS);
+  assert.equal(await store(bus, { gateway: { maxBatchSize: 8 } }), await applied);
+  goBack();
+  assert.deepEqual([seen, source.current.gateway.maxBatchSize], [[8], 8]);
+});

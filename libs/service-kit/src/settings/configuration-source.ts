@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Bus } from '@switchyard/bus';
 import { closest, Configuration, describeIssues, type ConfigurationPatch, type Sections } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
@@ -40,6 +41,11 @@ export interface ConfigurationSource extends AsyncDisposable {
   /** The rejected stored layer, while it is the newest. */
   readonly refusal: Refusal | undefined;
   onRefusal(listener: (refusal: Refusal) => void): () => void;
+  /**
+   * Applies a stored layer to this process before it is stored. Returns a function that applies the previous layer again. If the layer is
+   * invalid, a listener fails, or all of it takes longer than the limit, the previous layer is applied again and the reason is thrown.
+   */
+  tryLayer(layer: Tree, timeoutMs: number): () => void;
   /** Applies the stored layer of the bus, now and after each change. */
   follow(bus: Bus, log: Logger): Promise<void>;
 }
@@ -94,6 +100,8 @@ function createSource(
   const revisionListeners = new Set<(revision: number) => void>();
   const refusalListeners = new Set<(refusal: Refusal) => void>();
   let refusal: Refusal | undefined;
+  /** The layer that this process tries; undefined once the bus has published a layer. */
+  let tried: Tree | undefined;
   const owned = new AsyncDisposableStack();
 
   function originWith(layer: Tree, path: string): Origin {
@@ -116,16 +124,46 @@ function createSource(
 
   /** Throws without a change if the resulting configuration is not valid. */
   function apply(layer: Tree, nextRevision: number): Array<() => void> {
+    // The listeners already know a layer that was tried here.
+    const notifications = tried !== undefined && isDeepStrictEqual(layer, stored) ? [] : replaceLayer(layer);
+    tried = undefined;
+    revision = nextRevision;
+    refusal = undefined;
+    return [...notifications, ...[...revisionListeners].map((listener) => () => listener(nextRevision))];
+  }
+
+  function replaceLayer(layer: Tree): Array<() => void> {
     const before = current;
     current = compose(layer);
     stored = layer;
     ineffective = undefined;
-    revision = nextRevision;
-    refusal = undefined;
-    return [
-      ...[...listeners].map((listener) => () => listener(before)),
-      ...[...revisionListeners].map((listener) => () => listener(nextRevision)),
-    ];
+    return [...listeners].map((listener) => () => listener(before));
+  }
+
+  function tryLayer(layer: Tree, timeoutMs: number): () => void {
+    const [previous, startedAt] = [{ layer: stored, tried }, performance.now()];
+    const goBack = (): void => {
+      if (tried !== layer) return;
+      const notifications = replaceLayer(previous.layer);
+      tried = previous.tried;
+      // A listener that fails here does not keep the others from the previous layer.
+      for (const notify of notifications) {
+        try {
+          notify();
+        } catch {}
+      }
+    };
+    const notifications = replaceLayer(layer);
+    tried = layer;
+    try {
+      for (const notify of notifications) notify();
+      const tookMs = performance.now() - startedAt;
+      if (tookMs > timeoutMs) throw new Error(`applying it took ${Math.ceil(tookMs)} ms, more than ${timeoutMs} ms`);
+    } catch (error) {
+      goBack();
+      throw error;
+    }
+    return goBack;
   }
 
   /** Falls back, so that an invalid layer can still be displayed and repaired. */
@@ -170,6 +208,7 @@ function createSource(
       refusalListeners.add(listener);
       return () => void refusalListeners.delete(listener);
     },
+    tryLayer,
     async follow(bus, log) {
       owned.defer(await followStored(bus, log, { apply, refuse }));
     },

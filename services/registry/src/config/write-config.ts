@@ -9,6 +9,7 @@ import type { Version } from './version-storage.ts';
 import type { Publisher } from './head-publisher.ts';
 import { renderDiff } from './render-diff.ts';
 import { describeNewCatchAlls } from './catch-all-mappings.ts';
+import { tryVersion } from './trial.ts';
 import type { Decision, Versions } from './version-chain.ts';
 import type { CurrentConfiguration } from './stored-layer.ts';
 
@@ -68,20 +69,30 @@ export function pickNotes({ notInForce, warnings }: Pick<WrittenVersion, 'notInF
   return { ...(notInForce === undefined ? {} : { notInForce }), ...(warnings === undefined ? {} : { warnings }) };
 }
 
-/** Writes one version and publishes it. If another write was faster, `plan` runs again on the new configuration. */
+/**
+ * Tries one version in this process, then writes and publishes it. If another write was faster, `plan` runs again on the new configuration.
+ */
 export async function writeConfig(deps: ConfigDeps, { ctx, options, title, plan }: ConfigWrite): Promise<WrittenVersion> {
   const { versions, configuration } = deps;
   const { client, agent, tenant } = ctx.principal;
   const message = (options.message ?? title).slice(0, MAX.line);
   let before: Tree = {};
   let paths: readonly string[] = [];
-  const version = await versions.commit({ author: client, agent, message, baseSha: options.baseSha, signal: ctx.signal }, async (head) => {
+  let goBack: (() => void) | undefined;
+  const decide = async (head: Version): Promise<Decision> => {
+    goBack?.();
     const { layer, named, restores } = await plan(describeCurrent(configuration, head.layer));
     const [error] = await checkProposed(deps, { before: head.layer, after: layer, named });
     if (error) throw error;
     before = head.layer;
     paths = [...new Set([...named, ...changedPaths(head.layer, layer)])];
+    goBack = tryVersion(configuration, layer);
     return createDecision(deps, { layer, paths, author: client, ...(restores === undefined ? {} : { restores }) });
+  };
+  const metadata = { author: client, agent, message, baseSha: options.baseSha, signal: ctx.signal };
+  const version = await versions.commit(metadata, decide).catch((err: unknown) => {
+    goBack?.();
+    throw err;
   });
   ctx.log.audit({ client, tenant, sha: version.sha, keys: paths.slice(0, MAX.few) }, 'the configuration was changed');
   await publish(deps, ctx.log);
@@ -89,7 +100,12 @@ export async function writeConfig(deps: ConfigDeps, { ctx, options, title, plan 
     versions
       .fold(MAX_VERSIONS)
       .catch((err: unknown) => ctx.log.warn({ err }, 'failed to remove old versions of the configuration; retrying later'));
-  return { version, before, ...describeIneffective(version.layer, paths), ...describeWarnings(configuration, before, version.layer) };
+  return {
+    version,
+    before,
+    ...describeIneffective(version.layer, paths),
+    ...describeWarnings(configuration, { before, after: version.layer, paths }),
+  };
 }
 
 /** Dry run of `writeConfig`: returns the errors and the diff. */
@@ -165,7 +181,17 @@ function describeIneffective(layer: Tree, paths: readonly string[]): { notInForc
   return unread.length === 0 ? {} : { notInForce: unread.toSorted().slice(0, MAX.many) };
 }
 
-function describeWarnings(configuration: Pick<ConfigurationSource, 'written'>, before: Tree, after: Tree): { warnings?: string[] } {
+interface DescribeWarningsOptions {
+  before: Tree;
+  after: Tree;
+  paths: readonly string[];
+}
+
+function describeWarnings(
+  configuration: Pick<ConfigurationSource, 'written'>,
+  { before, after, paths }: DescribeWarningsOptions,
+): { warnings?: string[] } {
+  if (!paths.some((path) => path.split('.')[0] === 'webhooks')) return {};
   const warnings = describeNewCatchAlls(configuration.written(before), configuration.written(after));
   return warnings.length === 0 ? {} : { warnings };
 }
