@@ -1,9 +1,14 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import { ServiceError } from '@switchyard/contracts';
+import { inSteps } from '@switchyard/service-kit';
 import { createTextMatcher } from '@switchyard/store';
-import type { RE2JS } from 're2js';
+import type { PatternReply } from './pattern-worker.ts';
 
-/** Scores a text against each word of a query, from 0 (no match) to 1. Long texts are matched in steps. */
-export type Fit = (text: string) => Generator<void, readonly number[]>;
+/** Scores a text against each word of a query, from 0 (no match) to 1. Does not block the event loop. */
+export interface Fit extends AsyncDisposable {
+  score(text: string): Promise<readonly number[]>;
+}
 
 /** Maximum characters of a text that are searched. */
 const MAX_CHARS = 100_000;
@@ -11,27 +16,31 @@ const MAX_CHARS = 100_000;
 /** Matches words as `session.search` does. The word itself scores higher than another form of it. */
 export function wordFit(query: string): Fit {
   const matcher = createTextMatcher(query);
-  return (text) => matcher.score(text.slice(0, MAX_CHARS));
-}
-
-/** Matches a regular expression in linear time. The pattern comes from a model and is untrusted. */
-export async function patternFit(pattern: string): Promise<Fit> {
-  const compiled = await compile(pattern);
-  return function* (text) {
-    yield;
-    return [compiled.matcher(text.slice(0, MAX_CHARS)).find() ? 1 : 0];
+  return {
+    score: (text) => inSteps(matcher.score(text.slice(0, MAX_CHARS))),
+    [Symbol.asyncDispose]: () => Promise.resolve(),
   };
 }
 
-/** Loads the library at the first use. */
-async function compile(pattern: string): Promise<RE2JS> {
-  const { RE2JS } = await import('re2js');
-  try {
-    return RE2JS.compile(pattern, RE2JS.CASE_INSENSITIVE);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : 'invalid syntax';
-    throw new ServiceError('INVALID_ARGUMENT', `query: expected a regular expression in RE2 syntax: ${reason}`, { cause: error });
+/** Matches a regular expression in a worker thread. The pattern comes from a model and is untrusted. The caller scores one text at a time. */
+export async function patternFit(pattern: string): Promise<Fit> {
+  const worker = new Worker(new URL('./pattern-worker.ts', import.meta.url), { workerData: pattern, name: 'pattern' });
+  const receive = async (): Promise<PatternReply> => ((await once(worker, 'message')) as [PatternReply])[0];
+  const { failure } = await receive();
+  if (failure !== undefined) {
+    await worker.terminate();
+    throw new ServiceError('INVALID_ARGUMENT', `query: expected a regular expression in RE2 syntax: ${failure}`);
   }
+  return {
+    async score(text) {
+      worker.postMessage(text.slice(0, MAX_CHARS), []);
+      const reply = await receive();
+      return [reply.failure === undefined && reply.matches ? 1 : 0];
+    },
+    async [Symbol.asyncDispose]() {
+      await worker.terminate();
+    },
+  };
 }
 
 export interface Fitting {

@@ -1,6 +1,6 @@
 import type { Handler } from '@switchyard/bus';
 import { createServiceError, ServiceError, type Input, type Principal } from '@switchyard/contracts';
-import { inSteps, type Clock } from '@switchyard/service-kit';
+import type { Clock } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import { askWithin, type Bounds } from '../../budgets/budgeted-model-call.ts';
 import type { UsageRecorder } from '../../budgets/usage-records.ts';
@@ -139,13 +139,13 @@ async function turnsWith(
   tenant: string,
   { session, query }: { session: SessionDocument; query: string },
 ): Promise<number[]> {
-  const fit = wordFit(query);
+  await using fit = wordFit(query);
   const matches: { turn: number; fits: readonly number[] }[] = [];
   let count = 0;
   for await (const { turn, content } of messagesBetween(deps, tenant, { session, from: 0, to: session.lastSeq, newestFirst: true })) {
     if (count >= MAX_MESSAGES) break;
     count += 1;
-    const fits = await inSteps(fit(content));
+    const fits = await fit.score(content);
     if (fits.some((one) => one > 0)) matches.push({ turn, fits });
   }
   return [...new Set(ranked(matches, count).map(({ turn }) => turn))].slice(0, MAX_FOUND);

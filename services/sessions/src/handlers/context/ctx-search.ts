@@ -1,6 +1,5 @@
 import type { Handler } from '@switchyard/bus';
 import type { Result } from '@switchyard/contracts';
-import { inSteps } from '@switchyard/service-kit';
 import { createTextMatcher, type TextMatcher } from '@switchyard/store';
 import { getConversation, messagesBetween, type Earlier } from '../../context/conversation-lookup.ts';
 import { wholeTree } from '../../context/compaction/summary-builder.ts';
@@ -28,7 +27,7 @@ const MAX_MS = 10_000;
 export function ctxSearch(earlier: Earlier): Handler<'ctx.search'> {
   return async ({ query, mode, scope, limit }, { principal, signal }) => {
     const session = await getConversation(earlier, principal);
-    const fit = mode === 'regex' ? await patternFit(query) : wordFit(query);
+    await using fit = mode === 'regex' ? await patternFit(query) : wordFit(query);
     const looking = { tenant: principal.tenant, session, fit, matcher: createTextMatcher(query) };
     const summaries = scope === 'messages' ? NO_MATCHES : await lookThroughSummaries(earlier, looking);
     const messages = scope === 'summaries' ? NO_MATCHES : await lookThroughMessages(earlier, looking, signal);
@@ -60,7 +59,7 @@ async function lookThroughMessages(
     if (count >= MAX_MESSAGES || performance.now() >= deadline) return { found, count, whole: false };
     count += 1;
     const { id, role, turn, at, content } = message;
-    const fits = await inSteps(fit(content));
+    const fits = await fit.score(content);
     if (fits.every((one) => one === 0)) continue;
     found.push({ id, kind: 'message', role, turn, at, snippet: await getSnippet(content, matcher), fits });
   }
@@ -71,7 +70,7 @@ async function lookThroughSummaries(earlier: Earlier, { tenant, session, fit, ma
   const summaries = await wholeTree(earlier, tenant, session);
   const found: Candidate[] = [];
   for (const { id, text, createdAt } of summaries) {
-    const fits = await inSteps(fit(text));
+    const fits = await fit.score(text);
     if (fits.every((one) => one === 0)) continue;
     found.push({ id, kind: 'summary', at: createdAt, snippet: await getSnippet(text, matcher), fits });
   }
