@@ -1,5 +1,5 @@
 /** The response header that names the parts of a lenient request that were left out. */
-export const WARNING_HEADER = 'x-switchyard-warning';
+const WARNING_HEADER = 'x-switchyard-warning';
 
 const MAX_WARNINGS = 20;
 const MAX_TYPE_CHARS = 64;
