@@ -121,7 +121,7 @@ export async function checkConfig(deps: ConfigDeps, { options, plan }: Pick<Conf
     ? {
         diff: await renderDiff(head.layer, layer),
         ...describeIneffective(layer, paths),
-        ...describeWarnings(configuration, head.layer, layer),
+        ...describeWarnings(configuration, { before: head.layer, after: layer, paths }),
       }
     : {};
   return { dryRun: true as const, valid, errors: errors.slice(0, MAX.many), ...outcome };
