@@ -7,7 +7,7 @@ import type { IndexFile } from './index-file.ts';
 const MAX_RELATED_TERMS = 16;
 /** Entries that are checked for a term of a deleted one. A term that none of them has is deleted, even if a further entry has it. */
 const MAX_CHECKED_ENTRIES = 20;
-/** Terms in memory that are known to be in the table. */
+/** Terms in memory that are known to be in the table. The last text may add more. */
 const MAX_KNOWN_TERMS = 100_000;
 const LAST_CHARACTER = '\u{10ffff}';
 
@@ -26,8 +26,21 @@ export interface TermDictionary {
 }
 
 export function createTermDictionary({ prepare }: IndexFile): TermDictionary {
-  const known = new Set<string>();
+  /** The known terms of each partition, words and identifiers. */
+  const known = new Map<string, readonly [Set<string>, Set<string>]>();
+  let knownTerms = 0;
   const removed = new Map<string, Set<string>>();
+
+  function getKnown(part: string): readonly [Set<string>, Set<string>] {
+    let terms = known.get(part);
+    if (!terms) known.set(part, (terms = [new Set(), new Set()]));
+    return terms;
+  }
+
+  function clearKnown(): void {
+    known.clear();
+    knownTerms = 0;
+  }
 
   function isUsed(part: string, term: string): boolean {
     const row = prepare(
@@ -39,13 +52,14 @@ export function createTermDictionary({ prepare }: IndexFile): TermDictionary {
 
   return {
     add(part, indexText) {
+      if (knownTerms >= MAX_KNOWN_TERMS) clearKnown();
+      const [words, identifiers] = getKnown(part);
       for (const [term, isIdentifier] of collectTerms(indexText)) {
-        const identifier = Number(isIdentifier);
-        const key = `${term} ${identifier}${part}`;
-        if (known.has(key)) continue;
-        prepare('INSERT OR IGNORE INTO terms (part, identifier, term) VALUES (?, ?, ?)').run(toNumber(part), identifier, term);
-        if (known.size >= MAX_KNOWN_TERMS) known.clear();
-        known.add(key);
+        const terms = isIdentifier ? identifiers : words;
+        if (terms.has(term)) continue;
+        prepare('INSERT OR IGNORE INTO terms (part, identifier, term) VALUES (?, ?, ?)').run(toNumber(part), Number(isIdentifier), term);
+        terms.add(term);
+        knownTerms += 1;
       }
     },
     remove(part, indexText) {
@@ -58,13 +72,13 @@ export function createTermDictionary({ prepare }: IndexFile): TermDictionary {
         for (const term of terms) {
           if (isUsed(part, term)) continue;
           prepare('DELETE FROM terms WHERE part = ? AND identifier IN (0, 1) AND term = ?').run(toNumber(part), term);
-          for (const identifier of [0, 1]) known.delete(`${term} ${identifier}${part}`);
+          for (const terms of getKnown(part)) terms.delete(term);
         }
       }
       removed.clear();
     },
     reset() {
-      known.clear();
+      clearKnown();
       removed.clear();
     },
     findRelated(partition, { text, kind }, partial) {

@@ -16,7 +16,7 @@ export function buildIndexText(text: string): string {
  * neighbouring characters, so that every word inside it is found, and its last character, which separates it from the next sequence.
  */
 export function getTokens({ text, kind, parts }: Word): string {
-  if (kind === 'identifier') return [IDENTIFIER_MARK, text, ...(parts ?? [])].join(' ');
+  if (kind === 'identifier') return parts ? `${IDENTIFIER_MARK} ${text} ${parts.join(' ')}` : `${IDENTIFIER_MARK} ${text}`;
   if (kind === 'word') return text;
   const { pairs, last } = getPairs(text);
   return `${pairs} ${last}`.trimStart();

@@ -28,7 +28,7 @@ const RUN = new RegExp(`${UNSPACED}[${UNSPACED}${OPTIONAL_CHARACTERS}]*|${SPACED
 const FOLDED_RUN = new RegExp(`[${LETTERS}_]+`, 'gu');
 const ASCII_RUN = /[A-Za-z0-9_]+/g;
 /** Most words of English texts. They need no folding. */
-const PLAIN = /^[a-z]{1,64}$/;
+const PLAIN = /^[a-z0-9]{1,64}$/;
 const NOT_ASCII = /\P{ASCII}/u;
 const STARTS_UNSPACED = new RegExp(`^${UNSPACED}`, 'v');
 /** Borders between the parts of an identifier, such as userName, user_name and HTTPServer. */
@@ -43,7 +43,7 @@ export function splitWords(text: string): Word[] {
   if (NOT_ASCII.test(text)) for (const run of text.match(RUN) ?? []) words.push(...getRunWords(run));
   else
     for (const run of text.match(ASCII_RUN) ?? [])
-      if (PLAIN.test(run)) words.push({ text: run, kind: 'word' });
+      if (PLAIN.test(run)) words.push({ text: run, kind: getKind(run) });
       else words.push(...toWords(run));
   return words;
 }
@@ -75,5 +75,9 @@ function toWords(run: string): Word[] {
 
 function toWord(run: string): Word {
   const text = foldCase(run).slice(0, MAX_WORD_LENGTH);
-  return { text, kind: text.length >= MIN_NUMBER_LENGTH && HAS_DIGIT.test(text) ? 'identifier' : 'word' };
+  return { text, kind: getKind(text) };
+}
+
+function getKind(text: string): Word['kind'] {
+  return text.length >= MIN_NUMBER_LENGTH && HAS_DIGIT.test(text) ? 'identifier' : 'word';
 }
