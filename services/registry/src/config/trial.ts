@@ -3,7 +3,7 @@ import type { ConfigurationSource, Tree } from '@switchyard/service-kit';
 import { scrub } from '@switchyard/telemetry';
 
 /** A configuration that takes longer to apply would block every process for that time. */
-export const TRIAL_TIMEOUT_MS = 5_000;
+const TRIAL_TIMEOUT_MS = 5_000;
 
 /**
  * Applies a version to this process before it is stored, as every process does with a published version. Returns a function that goes back

@@ -9,7 +9,7 @@ import {
 } from '@switchyard/contracts';
 import type { ModelRef, Models } from '@switchyard/models';
 import type { Clock } from '@switchyard/service-kit';
-import type { Collection, Documents } from '@switchyard/store';
+import type { Collection } from '@switchyard/store';
 import type { z } from 'zod';
 import type { Agent, AgentDirectory } from '../../agents/agent-directory.ts';
 import type { SessionDocument } from '../../model/session-document.ts';
@@ -32,14 +32,13 @@ import { canFollow, sessionNotFound } from '../../model/session-ownership.ts';
 import type { Overflow, QueuedTurnRef } from '../../queue/queue-policy.ts';
 import { resolveSession, type SessionAddress, type SessionIdentity } from '../../model/session-key.ts';
 import { agentDeleted, agentSuspended } from '../store/turn-errors.ts';
-import { toFailure } from '../store/turn-failure.ts';
 import { parseMessage } from '../../commands/command-parser.ts';
 import { startDebounce, remainingWindowMs, type DebounceWindow, type DebounceDeps } from '../../queue/debounce.ts';
 import { findTurnByKey, fingerprintRequest, reloadTurn } from '../store/idempotency-key.ts';
 import { requireIds, resolveSessionTarget, type SessionTargetDeps } from './session-target.ts';
 import { findTurnModel } from '../../agents/agent-model.ts';
-import { noUsage, turnEndedEvent } from '../store/turn-ended-event.ts';
 import { receivedEvent } from './received-event.ts';
+import { discardRejected } from './rejected-turn.ts';
 import type { Slot } from '../../queue/concurrency-slots.ts';
 
 export interface TurnRequest {
@@ -64,9 +63,6 @@ export interface TurnRequest {
 
 /** Insert attempts when the conflicting idempotency key disappears before it can be read. */
 const MAX_INSERT_ATTEMPTS = 5;
-
-/** Retention of a rejected turn that a client may still ask for. Equal to the retention of its frames. */
-const REJECTED_TTL_MS = 600_000;
 
 /** A new turn, or the existing turn of the idempotency key. */
 export type AcceptedTurn =
@@ -314,24 +310,6 @@ async function enqueueNew(
     if (refused) await discardRejected(deps.turns.for(principal), turn, { error, now: deps.store.now() });
     throw error;
   }
-}
-
-/**
- * Removes a rejected turn. A turn with a key may have been found by a retry and reported as accepted; it is ended instead, and its key is
- * released.
- */
-async function discardRejected(
-  turns: Documents<TurnDocument>,
-  { turnId, idempotencyKey, ...turn }: TurnDocument,
-  { error, now }: { error: unknown; now: number },
-): Promise<void> {
-  const waits = { turnId, state: 'queued', fence: 0 } as const;
-  if (idempotencyKey === undefined) return void (await turns.remove(waits));
-  const failure = toFailure(error, { ...turn, turnId });
-  const ended = { state: 'failed', failure, lastFrame: 1, finishedAt: now, forgetAt: now + REJECTED_TTL_MS } as const;
-  const facts = { state: 'failed', failure, usage: noUsage(), steps: 0, now } as const;
-  const emit = [turnEndedEvent({ ...turn, turnId }, facts)];
-  await turns.update(waits, { set: ended, unset: ['idempotencyKey', 'keyUntil'], emit });
 }
 
 /** Retries as long as a place can be freed. */
