@@ -323,6 +323,7 @@ export const cronMethods = defineMethods({
     beyond: true,
     params: NextParams,
     result: CronFires,
+    blobs: ['schedule'],
     idempotent: true,
     reads: true,
     errors: ['NOT_FOUND', 'INVALID_ARGUMENT'],
