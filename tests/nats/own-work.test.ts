@@ -15,7 +15,10 @@ test('each service works with the permissions of its NATS user', { skip: NATS_OF
 
   // A service that starts before the job waits for it and creates no streams.
   const secrets = house.use(await startOne(server, 'secrets', { data, ready: /The bus has no (stream|bucket) \w+ yet/ }));
-  assert.match(await provision(server), /^0 provisioned: TURNS_0 EVENTS tokens agents offered-tools config levels restart secrets tickets replicas\n$/);
+  assert.match(
+    await provision(server),
+    /^0 provisioned: TURNS_0 EVENTS tokens agents offered-tools config levels restart secrets tickets replicas\n$/,
+  );
   assert.match(await provision(server), /^0 provisioned/, 'doing it again changes nothing');
   await secrets.line(/"msg":"serving"/);
   const processes: StartedProcess[] = [secrets];

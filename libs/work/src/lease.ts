@@ -137,9 +137,10 @@ export function holdLease({ tenant, documents, key, document, now, clock, sentAt
     write: (change) => guarded(change),
     persist,
     settle,
-    release: async () => {
-      await guarded({ ...keepSlot(now()), inc: { attempts: -1 } });
+    async release() {
+      // Given up before the write is sent, because another replica may claim the document before the reply arrives.
       stop();
+      await guarded({ ...keepSlot(now()), inc: { attempts: -1 } });
     },
     stop,
   };

@@ -93,6 +93,11 @@ test('a late, failed or useless reply keeps the original order and does not fail
 test('skips a model that was late three times in a row for a while', async () => {
   await using house = await start({ enabled: true, timeoutMs: 50 });
   house.judge.respond({ kind: 'stall' });
-  for (const _ of [1, 2, 3, 4]) await reminded(house);
-  assert.equal(house.judge.requests.length, 3);
+  const asked: boolean[] = [];
+  for (const _ of [1, 2, 3, 4]) {
+    const sent = house.app.nextEvent('memory:reranked');
+    await reminded(house);
+    asked.push((await sent).rerankerAvailable);
+  }
+  assert.deepEqual(asked, [true, true, true, false]);
 });
