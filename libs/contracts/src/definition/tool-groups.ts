@@ -20,6 +20,7 @@ export const TOOL_GROUPS = [
   'platform_actions',
   'skills',
   'mcp',
+  'other',
   'dev',
 ] as const;
 export type ToolGroup = (typeof TOOL_GROUPS)[number];
@@ -91,10 +92,9 @@ const NAMESPACE_GROUPS: Readonly<Record<string, ToolGroup>> = {
   workspace: 'files',
 };
 
-/** Returns the tool of a method or operation: as declared, or named after it and grouped by its namespace. */
+/** Returns the tool of a method or operation: as declared, or named after it and in the group of its namespace, `other` by default. */
 export function describeTool(callable: string, declared: Partial<AgentTool> = {}): AgentTool {
-  const group = declared.group ?? NAMESPACE_GROUPS[callable.slice(0, callable.indexOf('.'))];
-  if (group === undefined) throw new TypeError(`${callable} is a tool without a group. Declare tool: { group }.`);
+  const group = declared.group ?? NAMESPACE_GROUPS[callable.slice(0, callable.indexOf('.'))] ?? 'other';
   return { name: declared.name ?? toolName(callable), group };
 }
 

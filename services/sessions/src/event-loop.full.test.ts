@@ -1,11 +1,24 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { ServiceError } from '@switchyard/contracts';
 import { startUpstream, tempDir } from '@switchyard/testkit';
 import { assertShort, assertYields, fill, MAX_BLOCK_MS, MESSAGE_CHARS, ROUNDS, watchEventLoop } from './event-loop.fixture.ts';
 import { putAgent, testSessions } from './sessions.fixture.ts';
 
 const EXPIRED = 500;
+
+/** Searches, again while the sessions are being indexed: a busy machine needs longer than a search waits. */
+async function search(app: Awaited<ReturnType<typeof testSessions>>): Promise<void> {
+  for (;;) {
+    try {
+      await app.bus.call('session.search', { query: 'w17 w4711' });
+      return;
+    } catch (error) {
+      if (!(error instanceof ServiceError && error.details.reason === 'INDEX_BEHIND')) throw error;
+    }
+  }
+}
 
 describe('one request never blocks the event loop for long', () => {
   for (const [name, size] of Object.entries({
@@ -21,7 +34,7 @@ describe('one request never blocks the event loop for long', () => {
         await using app = await testSessions({ data: data.path });
         await app.bus.call('session.list', {});
         const getBlocks = watchEventLoop();
-        await app.bus.call('session.search', { query: 'w17 w4711' });
+        await search(app);
         longest.push(getBlocks()[0] ?? 0);
       }
       assertShort('the first search', longest);
@@ -39,7 +52,7 @@ describe('one request never blocks the event loop for long', () => {
         settings: { providers: { entries } },
         agents: { default: { provider: 'local', model: 'm' } },
       });
-      await assertYields('a search', () => app.bus.call('session.search', { query: 'w17 w4711' }));
+      await assertYields('a search', () => search(app));
       await assertYields('a turn', () => app.bus.call('agent.execute', { message: 'hello' }));
     });
   }
