@@ -89,6 +89,7 @@ test('scores long texts in linear time', () => {
     };
     took(10_000);
     const [little, much] = [Math.min(took(20_000), took(20_000)), Math.min(took(160_000), took(160_000))];
-    assert.ok(much < 8 * 5 * little + 20, `${JSON.stringify(unit)}: ${little} ms for 20,000 characters, ${much} ms for 160,000`);
+    // A square would take seconds. The clock of the processor counts in steps of up to 20 ms.
+    assert.ok(much < 8 * 5 * little + 100, `${JSON.stringify(unit)}: ${little} ms for 20,000 characters, ${much} ms for 160,000`);
   }
 });
