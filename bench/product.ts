@@ -9,7 +9,7 @@ import { startNode, type Subject } from './subject.ts';
 
 const READY_MS = 30_000;
 const UNLIMITED = '1000000000';
-const UNLIMITED_TOKENS = '1000000000000000';
+const UNLIMITED_TOKENS = '1000000000000';
 
 /** Limits raised so that they do not reject the load generator. All other features are on. */
 const LIMITS = {
