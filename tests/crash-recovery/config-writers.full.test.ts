@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { bucketKey, CONFIG_BUCKET, TokenProjection, TOKENS_BUCKET } from '@switchyard/contracts';
+import type { Bus } from '@switchyard/bus';
+import { bucketKey, CONFIG_BUCKET, REPLICAS_BUCKET, TokenProjection, TOKENS_BUCKET } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { createSecretReader } from '@switchyard/service-kit';
 import { KILLS, openRig } from './service-processes.ts';
@@ -55,3 +56,54 @@ test('keeps exactly one valid secret after secrets is killed between a rotation 
   const { tokens } = await bus.call('tokens.list', {});
   assert.equal(tokens.filter(({ id }) => id === 'one').length, 1);
 });
+
+test('rolls back a version on which a replica hangs, and records it in the audit log', LIMIT, async () => {
+  await using rig = await openRig();
+  await rig.start('secrets');
+  await rig.start('registry');
+  const memory = await rig.start('memory');
+  const bus = await rig.as('gateway');
+  const { promise: rolledBack, resolve } = Promise.withResolvers<string>();
+  bus.on('config:patched', ({ payload: { reason } }) => void (reason !== undefined && resolve(reason)));
+  await bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 41 });
+  await untilApplied(bus);
+  memory.signal('SIGSTOP');
+  await bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 42 });
+  assert.match(await rolledBack, /^[0-9a-f]{12}: memory.memory-1 did not apply it within 8 s$/);
+  const [written, , restored] = (await bus.call('config.history', { limit: 3 })).entries;
+  assert.deepEqual([written?.author, written?.restores], ['switchyard', restored?.sha]);
+  for (;;) {
+    const { records } = await bus.call('audit.read', { after: 0, limit: 100 });
+    const record = records.find(({ client }) => client === 'switchyard');
+    if (record === undefined) continue;
+    assert.deepEqual([record.method, record.outcome, record.target], ['config.rollback', 'success', { sha: written?.sha }]);
+    break;
+  }
+  memory.signal('SIGCONT');
+  await untilApplied(bus);
+  assert.equal((await bus.call('config.history', { limit: 1 })).entries[0]?.sha, written?.sha);
+});
+
+test('keeps a version while a replica that crashed does not report it', LIMIT, async () => {
+  await using rig = await openRig();
+  await rig.start('secrets');
+  await rig.start('registry');
+  const memory = await rig.start('memory');
+  const bus = await rig.as('gateway');
+  const reports = await bus.kv(REPLICAS_BUCKET);
+  await untilApplied(bus);
+  memory.signal('SIGKILL');
+  await bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 42 });
+  const [written] = (await bus.call('config.history', { limit: 1 })).entries;
+  // The report of the killed process expires after the time limit.
+  while ((await reports.get('memory.memory-1')) !== undefined) await bus.flush();
+  assert.equal((await bus.call('config.history', { limit: 1 })).entries[0]?.sha, written?.sha);
+});
+
+/** Waits until all replicas run the newest version. */
+async function untilApplied(bus: Bus): Promise<void> {
+  for (;;) {
+    const { inForce } = await bus.call('config.history', { limit: 1 });
+    if (inForce?.lagging.length === 0) return;
+  }
+}

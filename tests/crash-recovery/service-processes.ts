@@ -23,6 +23,8 @@ export interface Rig extends AsyncDisposable {
 export interface Victim {
   /** Runs `work`, kills the process before its next write to the bucket, and starts a replacement. */
   killedBefore(bucket: string, work: () => Promise<unknown>): Promise<void>;
+  /** Sends a signal to the process and starts no replacement. */
+  signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void;
 }
 
 /** Starts NATS; services run in processes that can be killed at a write. */
@@ -74,6 +76,7 @@ export async function openRig(): Promise<Rig> {
           running.delete(now);
           now = await launch(service, order);
         },
+        signal: (signal) => void process.kill(now.pid, signal),
       };
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

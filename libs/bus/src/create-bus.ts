@@ -12,7 +12,7 @@ import { observe, type Logger } from '@switchyard/telemetry';
 import type { Bus, CallOptions, Served } from './client/bus.ts';
 import { EMPTY } from './wire/encoding.ts';
 import { call, type Caller } from './client/call.ts';
-import { discover } from './client/discovery.ts';
+import { discover, isReplicaConnected } from './client/discovery.ts';
 import { emit, eventLog, on, record } from './client/events.ts';
 import { callerShutdownError, busUnreachableError, payloadTooLargeError } from './wire/errors.ts';
 import type { LargePayloads } from './payloads/large-payloads.ts';
@@ -162,6 +162,7 @@ function speakFor(shared: Shared, principal: Principal): Bus {
     wake: (service) => void transport.publish({ subject: subjects.wake(service), data: EMPTY }),
     onWake: (service, onWake): Subscription => transport.subscribe(subjects.wake(service), guarded(context, onWake), service),
     discover: (options) => discover(context, options),
+    isReplicaConnected: (service, replica) => isReplicaConnected(context, service, replica),
     flush: () => transport.flush(),
     connected: () => transport.connected(),
     onRestored: (restore) => runAfterRestore(context, restore),

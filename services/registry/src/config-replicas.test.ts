@@ -106,7 +106,7 @@ test('gateway.status and config.history name a replica that does not run the new
 test('rolls back a version that a service refuses and reports the reason', { timeout: PATIENCE_MS }, async (t) => {
   const lines: string[] = [];
   const log = createLogger({ level: 'info', destination: { write: (line: string) => void lines.push(line) } });
-  const [app] = await replicas(t, 2, { log }, [picky]);
+  const [app, other] = await replicas(t, 2, { log }, [picky]);
   await app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 7 });
   const good = (await app.bus.call('config.history', { limit: 1 })).entries[0];
   await app.bus.call('config.set', { section: 'gateway', key: 'maxBatchSize', value: 11 });
@@ -116,7 +116,7 @@ test('rolls back a version that a service refuses and reports the reason', { tim
     return entries[0]?.reason !== undefined && entries;
   });
   assert.deepEqual([back?.author, back?.restores, back?.section], ['switchyard', good?.sha, 'gateway']);
-  assert.match(back?.reason ?? '', /refused [0-9a-f]{12}: ten is the most$/);
+  assert.match(back?.reason ?? '', /^[0-9a-f]{12}: gateway\.\S+ refused it: ten is the most$/);
   await waitUntil(async () => app.host.settings.current.gateway.maxBatchSize === 7);
   const messages = [];
   for (let n = 0; n < 3; n++) messages.push(await app.nextEvent('config:patched'));
@@ -128,8 +128,15 @@ test('rolls back a version that a service refuses and reports the reason', { tim
       ['switchyard', back?.reason],
     ],
   );
-  assert.ok(lines.some((line) => line.includes('was refused and rolled back') && line.includes('ten is the most')));
   assert.equal((await app.bus.call('config.history', {})).entries.length, 4, 'one rollback by one of the replicas');
+  const calls = (): TestService['audited'] => [app, other].flatMap((one) => one?.audited ?? []);
+  const audited = await waitUntil(async () => calls().find(({ target }) => target['sha'] === back?.sha));
+  const { method, kind, id } = audited;
+  assert.deepEqual([method, kind], ['config.rollback', 'mutate']);
+  const line = lines.find((one) => one.includes('was rolled back')) ?? '';
+  const { auditId, sha, reason } = JSON.parse(line) as Record<string, string>;
+  assert.deepEqual([auditId, sha], [id, back?.sha.slice(0, 12)]);
+  assert.match(reason ?? '', /ten is the most/);
 });
 
 test('keeps an older version that a replica refuses', { timeout: PATIENCE_MS }, async (t) => {

@@ -53,7 +53,7 @@ export const registry = defineService({
   version: '0.1.0',
   settings: ['agents', 'routing', 'tenantId', 'models', 'providers', 'embedding', 'logLevel', 'daemon', 'security'],
 
-  async setup({ settings, store, bus, log, own, env, configuration }) {
+  async setup({ settings, store, bus, log, own, replica, env, configuration }) {
     const {
       agents: collection,
       validated,
@@ -86,7 +86,7 @@ export const registry = defineService({
     const levels = own.use(await openLogLevels(bus, log));
     own.defer(onLogLevelChange(settings, () => levels.followConfiguration(), log));
     const deps = { agents, collection, store, projector, models, secret, configuration, env };
-    const opened = await openConfig({ ...configCollections, store, bus, configuration, own, log, webhook: { settings, secret } });
+    const opened = await openConfig({ ...configCollections, store, bus, configuration, own, replica, log, webhook: { settings, secret } });
     const config = { ...opened, env, checkAgents: (proposed: ProposedConfiguration) => checkConfigAgents(deps, proposed) };
     const validatedModels = createValidatedModels(validated.for({ tenant: settings.current.tenantId }), store);
     own.use(announceCatalogue({ models, settings, bus, log }));

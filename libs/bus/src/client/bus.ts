@@ -174,6 +174,11 @@ export interface Bus {
    * may be missing. Rejects with UNAVAILABLE while the bus is unreachable.
    */
   discover(options?: DiscoverOptions): Promise<Replica[]>;
+  /**
+   * Whether the connection of a replica exists. A killed process loses it at once; a process that hangs keeps it. Takes 250 ms for a
+   * connected replica. Rejects with UNAVAILABLE while the bus is unreachable.
+   */
+  isReplicaConnected(service: ServiceName, replica: string): Promise<boolean>;
   flush(): Promise<void>;
   connected(): boolean;
   /**

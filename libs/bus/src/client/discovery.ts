@@ -1,4 +1,4 @@
-import { EndpointUse, Replica, ReplicaReadiness } from '@switchyard/contracts';
+import { EndpointUse, Replica, ReplicaReadiness, subjects, type ServiceName } from '@switchyard/contracts';
 import { DISCOVERY_RESPONDER, PING_SUBJECT, PING_TYPE, STATS_SUBJECT, STATS_TYPE } from '../wire/service-announcement.ts';
 import type { DiscoverOptions } from './bus.ts';
 import { EMPTY, decodeText } from '../wire/encoding.ts';
@@ -65,6 +65,26 @@ export function discover(
   const sent =
     transport.connected() &&
     transport.publish({ subject: query.subject, data: EMPTY, reply: mux.formatReplySubject(id, DISCOVERY_RESPONDER) });
+  if (!sent && mux.close(id)) reject(busUnreachableError());
+  return promise;
+}
+
+/** Sends a request that no replica answers. The bus reports at once if no connection subscribes to its subject. */
+export function isReplicaConnected({ transport, mux }: BusContext, service: ServiceName, replica: string): Promise<boolean> {
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  const id = mux.open(
+    {
+      onMessage({ status }) {
+        if (status === NO_RESPONDERS && mux.close(id)) resolve(false);
+      },
+      onDeadline: () => resolve(true),
+      onLost: reject,
+    },
+    RESPONSE_WINDOW_MS,
+    service,
+  );
+  const subject = subjects.replicaProbe(service, replica);
+  const sent = transport.connected() && transport.publish({ subject, data: EMPTY, reply: mux.formatReplySubject(id, service) });
   if (!sent && mux.close(id)) reject(busUnreachableError());
   return promise;
 }

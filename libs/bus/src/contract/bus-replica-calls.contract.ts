@@ -35,6 +35,18 @@ export function replicaCallContract({ withBuses }: BusFixture): void {
     });
   });
 
+  test('isReplicaConnected returns true for a replica that does not answer, and false after its process is gone', async () => {
+    await withBuses(async (join) => {
+      const [hanging, registry] = [await join({ service: 'secrets' }), await join({ service: 'registry' })];
+      await hanging.serve(contracts.secrets, {}, { version, replica: 'host.one' });
+      await hanging.flush();
+      assert.equal(await registry.isReplicaConnected('secrets', 'host.one'), true);
+      assert.equal(await registry.isReplicaConnected('secrets', 'host.two'), false);
+      await hanging.drain();
+      assert.equal(await registry.isReplicaConnected('secrets', 'host.one'), false);
+    });
+  });
+
   test('refuses a replica for public methods, and a caller that the operation does not list', async () => {
     await withBuses(async (join) => {
       const caller = await join({ service: 'gateway' });

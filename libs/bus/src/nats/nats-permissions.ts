@@ -29,6 +29,8 @@ export interface NatsUser {
 const GATEWAY: ServiceName = 'gateway';
 /** Its agents call methods as tools. */
 const SESSIONS: ServiceName = 'sessions';
+/** Rolls back a configuration that a replica does not apply. */
+const REGISTRY: ServiceName = 'registry';
 /** For `nats micro ls` and other tools: `nats --user operator --inbox-prefix _INBOX_operator`. */
 const OPERATOR = 'operator';
 /** Inbox of a bus without a service. */
@@ -56,6 +58,7 @@ function createServiceUser(service: ServiceName): NatsUser {
     ),
     ...listJetStreamSubjects(service),
     ...(isEdge ? [PING_SUBJECT, STATS_SUBJECT, subjects.counted] : []),
+    ...(service === REGISTRY ? [subjects.replicaProbes] : []),
     ...(service === SESSIONS ? [subjects.turnEnded, ...listOrderingServices().map(subjects.wake)] : []),
   ];
   const subscribe = [

@@ -11,6 +11,10 @@ export const subjects = {
   /** An operation of one replica, for what only its process holds. */
   ownOperation: (service: ServiceName, replica: string, operation: string) => `own.${service}.${subjectPart(replica)}.${operation}`,
   ownOperations: (service: ServiceName, replica: string) => `own.${service}.${subjectPart(replica)}.>`,
+  /** No replica answers it. The bus reports whether a replica subscribes to it. */
+  replicaProbe: (service: ServiceName, replica: string) => `own.${service}.${subjectPart(replica)}.probe`,
+  /** For permissions. */
+  replicaProbes: 'own.*.*.probe',
   /** For permissions. */
   ownOperationOfAnyReplica: (service: ServiceName, operation: string) => `own.${service}.*.${operation}`,
   ownOperationsOfAnyReplica: (service: ServiceName) => `own.${service}.>`,

@@ -19,6 +19,8 @@ export interface Publisher extends AsyncDisposable {
   published(): Promise<PublishedVersion | undefined>;
   /** The published version as this process last received it. May lag behind another replica by milliseconds. */
   lastPublished(): PublishedVersion | undefined;
+  /** Calls the listener with the last published version and with each newer one. Returns a function that removes it. */
+  onPublished(listener: (version: PublishedVersion) => void): () => void;
 }
 
 export interface PublishedVersion {
@@ -29,6 +31,7 @@ export interface PublishedVersion {
 export async function openPublisher(bus: Bus, versions: Pick<Versions, 'head'>, log: Logger): Promise<Publisher> {
   const bucket = await bus.kv(CONFIG_BUCKET);
   let lastPublished: PublishedVersion | undefined;
+  const listeners = new Set<(version: PublishedVersion) => void>();
   const watch = await bucket.watch((entry) => {
     if (entry.key === KEY) onPublished(parseEntry(entry));
   });
@@ -52,7 +55,9 @@ export async function openPublisher(bus: Bus, versions: Pick<Versions, 'head'>, 
 
   /** Ignores older revisions: the watch can report an entry after it was overwritten. */
   function onPublished(published: PublishedVersion | undefined): void {
-    if (published !== undefined && published.revision > (lastPublished?.revision ?? 0)) lastPublished = published;
+    if (published === undefined || published.revision <= (lastPublished?.revision ?? 0)) return;
+    lastPublished = published;
+    for (const listener of listeners) listener(published);
   }
 
   async function publishPending(): Promise<void> {
@@ -74,6 +79,11 @@ export async function openPublisher(bus: Bus, versions: Pick<Versions, 'head'>, 
     publish,
     published: async () => parseEntry(await bucket.get(KEY)),
     lastPublished: () => lastPublished,
+    onPublished(listener) {
+      listeners.add(listener);
+      if (lastPublished !== undefined) listener(lastPublished);
+      return () => void listeners.delete(listener);
+    },
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
       unfollow();

@@ -1,6 +1,6 @@
 import type { Bus } from '@switchyard/bus';
 import { CONFIG_BUCKET } from '@switchyard/contracts';
-import { watchReplicas, type ConfigurationSource, type WatchedReplicas } from '@switchyard/service-kit';
+import { systemClock, watchReplicas, type ConfigurationSource, type WatchedReplicas } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { ConfigHeadDocument, ConfigLayerDocument, ConfigVersionDocument } from '../documents/collections.ts';
@@ -19,6 +19,7 @@ interface OpenConfigDeps {
   bus: Bus;
   configuration: ConfigurationSource;
   own: AsyncDisposableStack;
+  replica: string;
   log: Logger;
   webhook: Pick<Parameters<typeof createConfigWebhook>[0], 'settings' | 'secret'>;
 }
@@ -27,8 +28,9 @@ interface OpenConfigDeps {
 export async function openConfig(
   deps: OpenConfigDeps,
 ): Promise<Omit<ConfigDeps, 'checkAgents'> & { inForce: GetActiveVersion; replicas: WatchedReplicas }> {
-  const { bus, configuration, own, log, store } = deps;
-  const chain = await openVersions({ ...deps, tenant: configuration.current.tenantId });
+  const { bus, configuration, own, log, store, replica } = deps;
+  const tenant = configuration.current.tenantId;
+  const chain = await openVersions({ ...deps, tenant });
   const webhook = own.use(createConfigWebhook({ ...deps.webhook, versions: chain, log }));
   const versions: Versions = {
     ...chain,
@@ -41,6 +43,6 @@ export async function openConfig(
   const publisher = own.use(await openPublisher(bus, versions, log));
   await publisher.publish();
   const replicas = own.use(await watchReplicas(bus, CONFIG_BUCKET));
-  startAutomaticRollback({ versions, publisher, store, replicas, log });
+  own.use(startAutomaticRollback({ versions, publisher, store, replicas, bus, clock: systemClock, tenant, replica, log }));
   return { versions, publisher, configuration, store, inForce: createActiveVersion(publisher, replicas), replicas };
 }
