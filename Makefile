@@ -5,7 +5,7 @@ BIN := node_modules/.bin
 TSC = $(NODE) node_modules/typescript-7/bin/tsc
 
 .DEFAULT_GOAL := help
-.PHONY: help start cluster cluster-stop check test test-full test-docker test-mcp chaos bench fix lock generate service install install-run clean
+.PHONY: help start cluster cluster-stop check test test-full test-docker helm-test test-mcp chaos bench fix lock generate service install install-run clean
 
 help: ## Shows this list.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -44,6 +44,9 @@ test-full: install ## All tests, in at most forty minutes on two cores. SHARD=1/
 
 test-docker: install ## The tests of docker-compose.yml. They need Docker and its images.
 	$(NODE) scripts/test/main.ts docker
+
+helm-test: install ## The charts with Helm, without a cluster. Installs Helm with Go once; HELM_TEST=--write replaces the goldens.
+	$(NODE) scripts/helm/helm-test.ts $(HELM_TEST)
 
 test-mcp: install ## The conformance suite of the Model Context Protocol, downloaded with npx.
 	$(NODE) tests/conformance/mcp-conformance.ts

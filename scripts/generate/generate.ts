@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { natsUsers, type NatsUser } from '@switchyard/bus';
 import { grafanaDashboard } from './grafana.ts';
+import { chartFiles, chartLinks } from './helm/charts.ts';
 import { metricsPage } from './metrics-page.ts';
 import { prometheusAlerts, prometheusConfig } from './prometheus.ts';
 import { referencePages } from './reference/pages.ts';
@@ -14,6 +15,7 @@ const generated: Readonly<Record<string, string>> = {
   'deploy/prometheus/alerts.yml': prometheusAlerts(),
   'deploy/grafana/switchyard.json': grafanaDashboard(),
   'docs/reference/metrics.md': metricsPage(),
+  ...chartFiles(),
   ...(await referencePages()),
 };
 
@@ -24,6 +26,18 @@ for (const [name, text] of Object.entries(generated)) {
     writeFileSync(file, text);
   } else if (!existsSync(file) || readFileSync(file, 'utf8') !== text) {
     console.error(`${name} is out of date. Update it: make generate`);
+    process.exitCode = 1;
+  }
+}
+
+for (const [name, target] of Object.entries(chartLinks())) {
+  const link = fileURLToPath(new URL(`../../${name}`, import.meta.url));
+  if (process.argv.includes('--write')) {
+    mkdirSync(dirname(link), { recursive: true });
+    rmSync(link, { force: true });
+    symlinkSync(target, link);
+  } else if (lstatSync(link, { throwIfNoEntry: false }) === undefined || readlinkSync(link) !== target) {
+    console.error(`${name} is not a link to ${target}. Update it: make generate`);
     process.exitCode = 1;
   }
 }
