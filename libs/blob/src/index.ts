@@ -4,6 +4,11 @@ export {
   type Blobs,
   type BlobStore,
   type BlobWriter,
+  type KeepOptions,
+  type KeptBlob,
+  type KeptUsage,
+  type ListKeptOptions,
+  NO_EXPIRY_MS,
   type ReadOptions,
   type WriteHead,
 } from './store/blob-store.ts';

@@ -1,6 +1,7 @@
 import { describe } from 'node:test';
 import { expiryContract } from './expiry.contract.ts';
 import type { OpenBlobs } from './fixture.contract.ts';
+import { keepingContract } from './keeping.contract.ts';
 import { limitsContract } from './limits.contract.ts';
 import { readingContract } from './reading.contract.ts';
 import { writingContract } from './writing.contract.ts';
@@ -12,5 +13,6 @@ export function blobContract(name: string, open: OpenBlobs): void {
     readingContract(open);
     limitsContract(open);
     expiryContract(open);
+    keepingContract(open);
   });
 }

@@ -14,6 +14,11 @@ export interface BlobPaths {
   upload: string;
   directory: string;
   file: string;
+  keptDirectory: string;
+  /** A second link to the file of a kept blob. */
+  keptFile: string;
+  /** Owner and expiry time of a kept blob. */
+  keptRecord: string;
 }
 
 export function uploadsDirectory(root: string): string {
@@ -24,12 +29,36 @@ export function completeDirectory(root: string): string {
   return join(root, 'whole');
 }
 
+export function keptDirectory(root: string): string {
+  return join(root, 'kept');
+}
+
+export const RECORD_SUFFIX = '.json';
+
+export function tenantKeptDirectory(root: string, tenant: string): string {
+  return join(keptDirectory(root), hashTenant(tenant));
+}
+
+function hashTenant(tenant: string): string {
+  return createHash('sha256').update(tenant).digest('hex').slice(0, TENANT_HASH_DIGITS);
+}
+
 /** The directory of a tenant is named by a hash, because tenant names may contain any character. Ids are letters and digits. */
 export function resolvePaths(root: string, { tenant, id }: BlobKey): BlobPaths {
-  const name = createHash('sha256').update(tenant).digest('hex').slice(0, TENANT_HASH_DIGITS);
+  const name = hashTenant(tenant);
   const uploadDirectory = join(uploadsDirectory(root), name);
   const directory = join(completeDirectory(root), name);
-  return { uploadDirectory, upload: join(uploadDirectory, id), directory, file: join(directory, id) };
+  const kept = tenantKeptDirectory(root, tenant);
+  const keptFile = join(kept, id);
+  return {
+    uploadDirectory,
+    upload: join(uploadDirectory, id),
+    directory,
+    file: join(directory, id),
+    keptDirectory: kept,
+    keptFile,
+    keptRecord: `${keptFile}${RECORD_SUFFIX}`,
+  };
 }
 
 /** Runs work in a directory and creates it if necessary. Repeats the work if a sweep deletes the empty directory in between. */

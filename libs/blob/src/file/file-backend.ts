@@ -1,57 +1,63 @@
-import { constants } from 'node:fs';
-import { open, unlink, type FileHandle } from 'node:fs/promises';
-import type { BlobRef } from '@switchyard/contracts';
-import type { BlobBackend, BlobKey } from '../store/blob-backend.ts';
-import { unknownBlob } from '../store/blob-errors.ts';
+import { unlink, type FileHandle } from 'node:fs/promises';
+import type { BlobBackend, BlobKey, StoredBlob } from '../store/blob-backend.ts';
+import { blobKept, unknownBlob } from '../store/blob-errors.ts';
 import { CHUNK_BYTES } from '../store/blob-store.ts';
-import { completeDirectory, createDirectory, resolvePaths, uploadsDirectory } from './blob-paths.ts';
+import { completeDirectory, createDirectory, keptDirectory, resolvePaths, uploadsDirectory, type BlobPaths } from './blob-paths.ts';
 import { ignoreMissing, toServiceError, translateErrors } from './file-errors.ts';
-import { HEADER_BYTES, readHeader } from './file-header.ts';
+import { HEADER_BYTES, openForReading, readBlobFile } from './file-header.ts';
+import { createKeptFiles } from './kept-files.ts';
 import { openUpload } from './file-upload.ts';
-import { sweepFiles } from './sweep-files.ts';
+import { sweepFiles, sweepKept } from './sweep-files.ts';
 
 /**
  * Opens a backend that stores blobs as files. An upload is written in `unfinished/` and linked into `whole/` when it is complete and
- * synced. Processes of one machine may share the directory.
+ * synced. A kept blob moves to `kept/`. Processes of one machine may share the directory.
  */
 export async function openFileBackend(root: string): Promise<BlobBackend> {
   await translateErrors(() => createDirectory(root));
+  const kept = createKeptFiles(root);
+
+  async function find(key: BlobKey): Promise<StoredBlob | undefined> {
+    const ref = await readBlobFile(resolvePaths(root, key).file, key.id);
+    return ref === undefined ? kept.find(key) : { ref };
+  }
+
+  async function remove(key: BlobKey): Promise<void> {
+    if ((await kept.find(key)) !== undefined) throw blobKept(key.id);
+    await ignoreMissing(unlink(resolvePaths(root, key).file));
+  }
+
   return {
     upload: (key, options) => translateErrors(() => openUpload(root, key, options)),
-    find: (key) => translateErrors(() => find(resolvePaths(root, key).file, key)),
-    read: (key, from, to) => read(resolvePaths(root, key).file, key, { from, to }),
-    remove: (key) => translateErrors(() => ignoreMissing(unlink(resolvePaths(root, key).file))),
+    find: (key) => translateErrors(() => find(key)),
+    read: (key, from, to) => read(resolvePaths(root, key), key, { from, to }),
+    remove: (key) => translateErrors(() => remove(key)),
+    keep: kept.keep,
+    release: kept.release,
+    listKept: kept.listKept,
+    sumKept: kept.sumKept,
     sweep: (now, abandonedBefore) =>
-      translateErrors(() => sweepFiles({ uploads: uploadsDirectory(root), complete: completeDirectory(root) }, now, abandonedBefore)),
+      translateErrors(async () => {
+        const directories = { uploads: uploadsDirectory(root), complete: completeDirectory(root) };
+        const removed = await sweepFiles(directories, now, abandonedBefore);
+        return removed + (await sweepKept(keptDirectory(root), now, abandonedBefore));
+      }),
     close: () => Promise.resolve(),
   };
 }
 
-async function find(path: string, { id }: BlobKey): Promise<BlobRef | undefined> {
-  const file = await openForReading(path);
-  if (file === undefined) return undefined;
-  try {
-    const header = await readHeader(file);
-    if (header === undefined) return undefined;
-    const { size } = await file.stat();
-    return { id, size: size - HEADER_BYTES, ...header };
-  } finally {
-    await file.close();
-  }
-}
-
-async function* read(path: string, { id }: BlobKey, { from, to }: { from: number; to: number }): AsyncGenerator<Uint8Array, void, void> {
-  const file = await translateErrors(() => openForReading(path));
+async function* read(
+  paths: BlobPaths,
+  { id }: BlobKey,
+  { from, to }: { from: number; to: number },
+): AsyncGenerator<Uint8Array, void, void> {
+  const file = await translateErrors(async () => (await openForReading(paths.file)) ?? (await openForReading(paths.keptFile)));
   if (file === undefined) throw unknownBlob(id);
   try {
     yield* readChunks(file, HEADER_BYTES + from, HEADER_BYTES + to);
   } finally {
     await file.close();
   }
-}
-
-function openForReading(path: string): Promise<FileHandle | undefined> {
-  return ignoreMissing(open(path, constants.O_RDONLY | constants.O_NOFOLLOW));
 }
 
 /** Yields the bytes between two positions; fewer if the file ends before. */

@@ -1,4 +1,7 @@
-import type { FileHandle } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { open, type FileHandle } from 'node:fs/promises';
+import type { BlobRef } from '@switchyard/contracts';
+import { ignoreMissing } from './file-errors.ts';
 
 /** Every file starts with a JSON header of this size, so that one `link` publishes the blob together with its metadata. */
 export const HEADER_BYTES = 1_024;
@@ -24,6 +27,24 @@ export async function readHeader(file: FileHandle): Promise<FileHeader | undefin
     return JSON.parse(buffer.toString('latin1')) as FileHeader;
   } catch {
     return undefined;
+  }
+}
+
+export function openForReading(path: string): Promise<FileHandle | undefined> {
+  return ignoreMissing(open(path, constants.O_RDONLY | constants.O_NOFOLLOW));
+}
+
+/** Returns undefined if the file does not exist or has no valid header. */
+export async function readBlobFile(path: string, id: string): Promise<BlobRef | undefined> {
+  const file = await openForReading(path);
+  if (file === undefined) return undefined;
+  try {
+    const header = await readHeader(file);
+    if (header === undefined) return undefined;
+    const { size } = await file.stat();
+    return { id, size: size - HEADER_BYTES, ...header };
+  } finally {
+    await file.close();
   }
 }
 

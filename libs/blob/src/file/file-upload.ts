@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { link, open, unlink } from 'node:fs/promises';
+import { link, open, stat, unlink } from 'node:fs/promises';
 import type { BlobRef } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import type { BlobKey, Upload, UploadOptions } from '../store/blob-backend.ts';
@@ -19,6 +19,7 @@ export async function openUpload(root: string, key: BlobKey, { contentType, expi
   let size = 0;
 
   async function commit(sha256: string): Promise<BlobRef> {
+    if ((await ignoreMissing(stat(paths.keptFile))) !== undefined) throw blobExists(key.id);
     const header = { contentType, expiresAt, savedAt: Date.now(), sha256 };
     await writeHeader(file, header);
     // The sweep compares the modification time first and reads the header only if it has passed.

@@ -1,7 +1,9 @@
 import { opendir, open, rmdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { RECORD_SUFFIX } from './blob-paths.ts';
 import { getErrorCode, ignoreMissing } from './file-errors.ts';
 import { readHeader } from './file-header.ts';
+import { readRecord } from './kept-records.ts';
 
 export interface BlobDirectories {
   uploads: string;
@@ -18,6 +20,26 @@ export async function sweepFiles({ uploads, complete }: BlobDirectories, now: nu
   for await (const path of listFiles(complete)) {
     const file = await ignoreMissing(stat(path));
     if (file !== undefined && file.mtimeMs <= now && (await isExpired(path, now))) removed += await removeFile(path);
+  }
+  return removed;
+}
+
+/** Processes that keep a blob again shortly before it expires have this long to write its record. */
+const KEPT_GRACE_MS = 60_000;
+
+/** Deletes kept blobs whose time has passed, and what a crash left without a record. Returns the number of deleted blobs. */
+export async function sweepKept(directory: string, now: number, abandonedBefore: number): Promise<number> {
+  let removed = 0;
+  for await (const path of listFiles(directory)) {
+    if (path.endsWith(RECORD_SUFFIX)) {
+      const record = await readRecord(path);
+      if (record === undefined || record.expiresAt > now - KEPT_GRACE_MS) continue;
+      removed += await removeFile(path);
+      await removeFile(path.slice(0, -RECORD_SUFFIX.length));
+    } else if (((await ignoreMissing(stat(path)))?.ctimeMs ?? Infinity) <= abandonedBefore) {
+      // Links and unfinished records of a process that crashed.
+      if ((await readRecord(`${path}${RECORD_SUFFIX}`)) === undefined) removed += await removeFile(path);
+    }
   }
   return removed;
 }

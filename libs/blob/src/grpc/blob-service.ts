@@ -9,10 +9,23 @@ import {
 } from '@grpc/grpc-js';
 import { ServiceError } from '@switchyard/contracts';
 import type { Logger } from '@switchyard/telemetry';
-import type { BlobStore } from '../store/blob-store.ts';
+import type { BlobStore, KeptBlob } from '../store/blob-store.ts';
 import { createTokenGuard } from './credentials.ts';
 import { toStatus } from './grpc-errors.ts';
-import type { BlobName, GetRequest, GetResponse, PutRequest, PutResponse, StatusResponse } from './messages.ts';
+import type {
+  BlobName,
+  GetRequest,
+  GetResponse,
+  KeepRequest,
+  KeepResponse,
+  KeptMessage,
+  ListKeptRequest,
+  ListKeptResponse,
+  PutRequest,
+  PutResponse,
+  ReleaseRequest,
+  StatusResponse,
+} from './messages.ts';
 
 export interface BlobServiceOptions {
   store: BlobStore;
@@ -71,7 +84,23 @@ export function createBlobService({ store, token, log }: BlobServiceOptions): Un
       await store.for({ tenant }).remove(id);
       return {};
     }),
+    Keep: unary(async ({ tenant, id, owner, expiresAt }: KeepRequest): Promise<KeepResponse> => {
+      const options = expiresAt === 0 ? { owner } : { owner, expiresAt };
+      return { blob: toMessage(await store.for({ tenant }).keep(id, options)) };
+    }),
+    Release: unary(async ({ tenant, id, owner }: ReleaseRequest): Promise<object> => {
+      await store.for({ tenant }).release(id, owner);
+      return {};
+    }),
+    ListKept: unary(async ({ tenant, ...options }: ListKeptRequest): Promise<ListKeptResponse> => {
+      return { blobs: (await store.for({ tenant }).listKept(options)).map(toMessage) };
+    }),
+    Usage: unary(({ tenant }: { tenant: string }) => store.for({ tenant }).usage()),
   };
+}
+
+function toMessage({ owner, ...ref }: KeptBlob): KeptMessage {
+  return { ref, owner };
 }
 
 /** The signal aborts when the client cancels the call, or when the store ends the transfer. */

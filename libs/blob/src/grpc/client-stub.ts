@@ -6,7 +6,20 @@ import type {
   Metadata,
   ServiceError as GrpcError,
 } from '@grpc/grpc-js';
-import type { BlobName, GetRequest, GetResponse, PutRequest, PutResponse, StatusResponse } from './messages.ts';
+import type { KeptUsage } from '../store/blob-store.ts';
+import type {
+  BlobName,
+  GetRequest,
+  GetResponse,
+  KeepRequest,
+  KeepResponse,
+  ListKeptRequest,
+  ListKeptResponse,
+  PutRequest,
+  PutResponse,
+  ReleaseRequest,
+  StatusResponse,
+} from './messages.ts';
 
 export type ResponseCallback<A> = (error: GrpcError | null, response?: A) => void;
 
@@ -21,6 +34,10 @@ export interface BlobStub {
   Get(request: GetRequest, metadata: Metadata): ClientReadableStream<GetResponse>;
   Status(request: BlobName, metadata: Metadata, options: CallOptions, callback: ResponseCallback<StatusResponse>): void;
   Remove(request: BlobName, metadata: Metadata, options: CallOptions, callback: ResponseCallback<object>): void;
+  Keep(request: KeepRequest, metadata: Metadata, options: CallOptions, callback: ResponseCallback<KeepResponse>): void;
+  Release(request: ReleaseRequest, metadata: Metadata, options: CallOptions, callback: ResponseCallback<object>): void;
+  ListKept(request: ListKeptRequest, metadata: Metadata, options: CallOptions, callback: ResponseCallback<ListKeptResponse>): void;
+  Usage(request: { tenant: string }, metadata: Metadata, options: CallOptions, callback: ResponseCallback<KeptUsage>): void;
   close(): void;
 }
 

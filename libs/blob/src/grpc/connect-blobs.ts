@@ -2,12 +2,28 @@ import { credentials, loadPackageDefinition, type ChannelCredentials, type GrpcO
 import { load } from '@grpc/proto-loader';
 import { ServiceError } from '@switchyard/contracts';
 import { BLOB_LIMITS } from '../store/blob-limits.ts';
-import type { Blobs, BlobStore } from '../store/blob-store.ts';
-import { validateHead, validateId, validateRange, validateTenant } from '../store/validate-blob.ts';
+import { LIST_PAGE_SIZE, type Blobs, type BlobStore, type KeptBlob, type KeptUsage } from '../store/blob-store.ts';
+import {
+  validateHead,
+  validateId,
+  validateKeep,
+  validateList,
+  validateOwner,
+  validateRange,
+  validateTenant,
+} from '../store/validate-blob.ts';
 import type { CallOptions, RemoteStore, ResponseCallback, StubConstructor } from './client-stub.ts';
 import { createTokenMetadata } from './credentials.ts';
 import { toServiceError } from './grpc-errors.ts';
-import { LOADER_OPTIONS, MAX_MESSAGE_BYTES, PROTO_FILE, type StatusResponse } from './messages.ts';
+import {
+  LOADER_OPTIONS,
+  MAX_MESSAGE_BYTES,
+  PROTO_FILE,
+  type KeepResponse,
+  type KeptMessage,
+  type ListKeptResponse,
+  type StatusResponse,
+} from './messages.ts';
 import { registerHosts } from './multi-host-resolver.ts';
 import { openRemoteReader } from './remote-reader.ts';
 import { openRemoteWriter } from './remote-writer.ts';
@@ -80,7 +96,30 @@ function createRemoteBlobs(remote: RemoteStore): Blobs {
       validateId(id);
       await callUnary<object>((options, callback) => stub.Remove({ tenant, id }, metadata, options, callback));
     },
+    async keep(id, { owner, expiresAt = 0 }) {
+      validateKeep(id, { owner, expiresAt });
+      const request = { tenant, id, owner, expiresAt };
+      const { blob } = await callUnary<KeepResponse>((options, callback) => stub.Keep(request, metadata, options, callback));
+      if (!blob) throw new ServiceError('INTERNAL', 'The blob store sent no kept blob.');
+      return toKeptBlob(blob);
+    },
+    async release(id, owner) {
+      validateId(id);
+      validateOwner(owner);
+      await callUnary<object>((options, callback) => stub.Release({ tenant, id, owner }, metadata, options, callback));
+    },
+    async listKept({ owner, after = '', limit = LIST_PAGE_SIZE }) {
+      validateList({ owner, after, limit });
+      const request = { tenant, owner, after, limit };
+      const { blobs } = await callUnary<ListKeptResponse>((options, callback) => stub.ListKept(request, metadata, options, callback));
+      return blobs.map(toKeptBlob);
+    },
+    usage: () => callUnary<KeptUsage>((options, callback) => stub.Usage({ tenant }, metadata, options, callback)),
   };
+}
+
+function toKeptBlob({ ref, owner }: KeptMessage): KeptBlob {
+  return { ...ref, owner };
 }
 
 function callUnary<A>(call: (options: CallOptions, callback: ResponseCallback<A>) => void): Promise<A> {

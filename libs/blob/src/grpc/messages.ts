@@ -39,6 +39,35 @@ export interface StatusResponse {
   ref?: BlobRef | null;
 }
 
+export interface KeptMessage {
+  ref: BlobRef;
+  owner: string;
+}
+
+export interface KeepRequest extends BlobName {
+  owner: string;
+  expiresAt: number;
+}
+
+export interface KeepResponse {
+  blob?: KeptMessage | null;
+}
+
+export interface ReleaseRequest extends BlobName {
+  owner: string;
+}
+
+export interface ListKeptRequest {
+  tenant: string;
+  owner: string;
+  after: string;
+  limit: number;
+}
+
+export interface ListKeptResponse {
+  blobs: KeptMessage[];
+}
+
 const PROTO_DIRECTORY = fileURLToPath(new URL('../../../../proto', import.meta.url));
 export const PROTO_FILE = 'switchyard/blob/v1/blob.proto';
 export const SERVICE_NAME = 'switchyard.blob.v1.BlobService';

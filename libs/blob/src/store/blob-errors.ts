@@ -14,6 +14,25 @@ export function blobExists(id: string): ServiceError {
   return new ServiceError('ALREADY_EXISTS', `The blob ${id} exists already.`, { details: { reason: 'BLOB_WHOLE' } });
 }
 
+export function blobKept(id: string): ServiceError {
+  return new ServiceError('FAILED_PRECONDITION', `The blob ${id} is kept by an owner; only its owner can release it.`, {
+    details: { reason: 'BLOB_KEPT' },
+  });
+}
+
+/** Does not name the other owner. */
+export function blobOwned(id: string): ServiceError {
+  return new ServiceError('FAILED_PRECONDITION', `The blob ${id} belongs to another owner.`, { details: { reason: 'BLOB_OWNED' } });
+}
+
+export function quotaExceeded(maxBytes: number): ServiceError {
+  return new ServiceError(
+    'RESOURCE_EXHAUSTED',
+    `The tenant may keep at most ${maxBytes} bytes of files. Delete files, or increase SWITCHYARD_BLOB_TENANT_BYTES.`,
+    { details: { reason: 'BLOB_QUOTA_EXCEEDED', retryable: false } },
+  );
+}
+
 export function offsetBeyondEnd(offset: number, size: number): ServiceError {
   return new ServiceError('OUT_OF_RANGE', `The offset ${offset} is beyond the end of the blob at ${size} bytes.`, {
     details: { reason: 'BEYOND_END' },

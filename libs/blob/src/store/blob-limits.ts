@@ -7,6 +7,8 @@ export interface BlobLimits {
   /** Lifetime of a blob, by default and at most. */
   ttlMs: number;
   maxTtlMs: number;
+  /** Maximum size of all blobs that a tenant keeps. */
+  maxKeptBytes: number;
   /** Maximum number of concurrent reads and writes. */
   maxTransfers: number;
   maxTransfersPerTenant: number;
@@ -22,6 +24,7 @@ export const BLOB_LIMITS: BlobLimits = {
   maxBytes: 256 * MIB,
   ttlMs: 60 * MINUTE_MS,
   maxTtlMs: 7 * 24 * 60 * MINUTE_MS,
+  maxKeptBytes: 16_384 * MIB,
   maxTransfers: 256,
   maxTransfersPerTenant: 64,
   abandonedMs: 60 * MINUTE_MS,

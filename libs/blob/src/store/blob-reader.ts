@@ -27,7 +27,7 @@ export async function openReader({ backend, transfers, now }: ReaderDeps, key: B
     },
   });
   try {
-    const ref = await transfer.pauseIdleTimer(() => backend.find(key));
+    const { ref } = (await transfer.pauseIdleTimer(() => backend.find(key))) ?? {};
     if (ref === undefined) throw unknownBlob(key.id);
     if (ref.expiresAt <= now()) throw expiredBlob(key.id);
     if (offset > ref.size) throw offsetBeyondEnd(offset, ref.size);

@@ -1,13 +1,14 @@
 import type { Logger } from '@switchyard/telemetry';
-import type { BlobBackend, BlobKey } from './blob-backend.ts';
+import type { BlobBackend, BlobKey, StoredBlob } from './blob-backend.ts';
 import { expiredBlob, unknownBlob } from './blob-errors.ts';
 import { BLOB_LIMITS, type BlobLimits } from './blob-limits.ts';
 import { openReader } from './blob-reader.ts';
-import type { Blobs, BlobStore } from './blob-store.ts';
+import { LIST_PAGE_SIZE, type BlobStore } from './blob-store.ts';
 import { openWriter } from './blob-writer.ts';
+import { createKeeper } from './keeper.ts';
 import { startSweeper } from './sweeper.ts';
 import { createTransferLimiter } from './transfer-limiter.ts';
-import { validateHead, validateId, validateRange, validateTenant } from './validate-blob.ts';
+import { validateHead, validateId, validateKeep, validateList, validateOwner, validateRange, validateTenant } from './validate-blob.ts';
 
 export interface BlobStoreOptions {
   log: Logger;
@@ -22,11 +23,13 @@ export function createBlobStore(backend: BlobBackend, { log, limits: overrides =
   const deps = { backend, limits, transfers, now };
   const sweeper = startSweeper({ backend, limits, log, now });
 
-  async function getStatus(key: BlobKey): ReturnType<Blobs['status']> {
-    const ref = await backend.find(key);
-    if (ref === undefined) throw unknownBlob(key.id);
-    if (ref.expiresAt <= now()) throw expiredBlob(key.id);
-    return ref;
+  const keeper = createKeeper({ backend, limits, now, find });
+
+  async function find(key: BlobKey): Promise<StoredBlob> {
+    const blob = await backend.find(key);
+    if (blob === undefined) throw unknownBlob(key.id);
+    if (blob.ref.expiresAt <= now()) throw expiredBlob(key.id);
+    return blob;
   }
 
   return {
@@ -39,7 +42,7 @@ export function createBlobStore(backend: BlobBackend, { log, limits: overrides =
         },
         async status(id) {
           validateId(id);
-          return getStatus({ tenant, id });
+          return (await find({ tenant, id })).ref;
         },
         async read(id, options = {}) {
           validateId(id);
@@ -50,6 +53,20 @@ export function createBlobStore(backend: BlobBackend, { log, limits: overrides =
           validateId(id);
           await backend.remove({ tenant, id });
         },
+        async keep(id, options) {
+          validateKeep(id, options);
+          return keeper.keep({ tenant, id }, options);
+        },
+        async release(id, owner) {
+          validateId(id);
+          validateOwner(owner);
+          await keeper.release({ tenant, id }, owner);
+        },
+        async listKept({ owner, after = '', limit = LIST_PAGE_SIZE }) {
+          validateList({ owner, after, limit });
+          return backend.listKept(tenant, { owner, after, limit });
+        },
+        usage: () => keeper.usage(tenant),
       };
     },
     async close() {

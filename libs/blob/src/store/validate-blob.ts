@@ -1,11 +1,13 @@
 import { ServiceError } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
-import type { ReadOptions, WriteHead } from './blob-store.ts';
+import type { KeepOptions, ListKeptOptions, ReadOptions, WriteHead } from './blob-store.ts';
 
 const ID = /^blob_[0-9A-Za-z]{22}$/;
 const SHA256 = /^[0-9a-f]{64}$/;
 /** Characters that are valid in an HTTP header. */
 const CONTENT_TYPE = /^[\x20-\x7e]{1,256}$/;
+const OWNER = /^[\x21-\x7e]{1,256}$/;
+const MAX_PAGE_SIZE = 1_000;
 const MAX_TENANT_LENGTH = 256;
 
 /** Returns an id with 128 random bits that is safe as a file name. */
@@ -35,6 +37,23 @@ export function validateHead({ id, contentType, expiresAt = 0, size = 0 }: Write
 export function validateRange({ offset = 0, limit = 0 }: ReadOptions): void {
   validateCount('offset', offset);
   validateCount('limit', limit);
+}
+
+export function validateOwner(owner: string): void {
+  if (!OWNER.test(owner)) throw invalid('owner', '1 to 256 printable ASCII characters without spaces');
+}
+
+export function validateKeep(id: string, { owner, expiresAt = 0 }: KeepOptions): void {
+  validateId(id);
+  validateOwner(owner);
+  validateCount('expiresAt', expiresAt);
+}
+
+export function validateList({ owner, after, limit = 1 }: ListKeptOptions): void {
+  validateOwner(owner);
+  if (after !== undefined && after !== '') validateId(after);
+  validateCount('limit', limit);
+  if (limit < 1 || limit > MAX_PAGE_SIZE) throw invalid('limit', `1 to ${MAX_PAGE_SIZE}`);
 }
 
 function validateCount(field: string, value: number): void {

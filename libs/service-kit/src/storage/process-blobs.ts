@@ -103,11 +103,11 @@ async function openRemote(access: BlobAccess, log: Logger): Promise<BlobStore> {
   throw new ServiceError('UNAVAILABLE', `the blob store at ${host} does not answer`, { cause: failure });
 }
 
-async function open({ url, token, tls, maxBytes }: BlobAccess, log: Logger): Promise<BlobStore> {
+async function open({ url, token, tls, maxBytes, maxKeptBytes }: BlobAccess, log: Logger): Promise<BlobStore> {
   try {
     return await openBlobStore(url, {
       log: log.child({ module: 'blobs' }),
-      ...(maxBytes === undefined ? {} : { limits: { maxBytes } }),
+      limits: { ...(maxBytes === undefined ? {} : { maxBytes }), ...(maxKeptBytes === undefined ? {} : { maxKeptBytes }) },
       ...(token === undefined ? {} : { remote: { token, tls } }),
     });
   } catch (cause) {

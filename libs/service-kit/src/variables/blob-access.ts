@@ -15,6 +15,7 @@ export interface BlobAccess {
   host: string;
   tls: TlsTexts;
   maxBytes: number | undefined;
+  maxKeptBytes: number | undefined;
 }
 
 const BLOBS = 'SWITCHYARD_BLOBS';
@@ -22,6 +23,7 @@ const TOKEN = 'SWITCHYARD_BLOB_TOKEN';
 const PORT = 'SWITCHYARD_BLOB_PORT';
 const HOST = 'SWITCHYARD_BLOB_HOST';
 const MAX_BYTES = 'SWITCHYARD_BLOB_MAX_BYTES';
+const TENANT_BYTES = 'SWITCHYARD_BLOB_TENANT_BYTES';
 const CA = 'SWITCHYARD_BLOB_TLS_CA';
 const CERT = 'SWITCHYARD_BLOB_TLS_CERT';
 const KEY = 'SWITCHYARD_BLOB_TLS_KEY';
@@ -41,6 +43,7 @@ export const BLOB_VARIABLE_HELP: Readonly<Record<string, { preset: string; means
   [PORT]: { preset: 'off', means: 'port that serves the blob store of this process over gRPC, with the token; 0 selects a free port' },
   [HOST]: { preset: LOOPBACK, means: 'listener address of that port' },
   [MAX_BYTES]: { preset: '268435456', means: 'maximum size of a blob' },
+  [TENANT_BYTES]: { preset: '17179869184', means: 'maximum size of all files that a tenant keeps without a time limit or until a date' },
   [CA]: { preset: 'none', means: 'PEM file: certificate authority of the other side' },
   [CERT]: { preset: 'none', means: 'PEM file: certificate of this side; the port then requires TLS' },
   [KEY]: { preset: 'none', means: 'PEM file: key of that certificate' },
@@ -48,8 +51,8 @@ export const BLOB_VARIABLE_HELP: Readonly<Record<string, { preset: string; means
 
 /** Reads the blob variables. Throws a `StartError` that names an invalid variable. */
 export async function readBlobAccess(env: Variables, data: string): Promise<BlobAccess> {
-  const [input = 'file:', token, port = 'off', host = LOOPBACK, most] = await Promise.all(
-    [BLOBS, TOKEN, PORT, HOST, MAX_BYTES].map((name) => readSecret(env, name)),
+  const [input = 'file:', token, port = 'off', host = LOOPBACK, maxBytes, tenantBytes] = await Promise.all(
+    [BLOBS, TOKEN, PORT, HOST, MAX_BYTES, TENANT_BYTES].map((name) => readSecret(env, name)),
   );
   const url = input === 'file:' ? `file:${join(data, 'blobs')}` : input;
   if (!isBlobUrl(url)) throw new StartError(`${BLOBS} must be file:DIR, mongodb://host:port, grpc://host:port or grpcs://host:port.`);
@@ -57,7 +60,15 @@ export async function readBlobAccess(env: Variables, data: string): Promise<Blob
     throw new StartError(`${TOKEN} must have at least ${MIN_OPERATOR_TOKEN} characters.`);
   if (!HOST_NAME.test(host)) throw new StartError(`${HOST} must be an address or a host name, without a port.`);
   const tls = await readTls(env, { ca: CA, cert: CERT, key: KEY });
-  const access: BlobAccess = { url, token, host, port: readPort(port), maxBytes: readMost(most), tls };
+  const access: BlobAccess = {
+    url,
+    token,
+    host,
+    port: readPort(port),
+    maxBytes: readBytes(MAX_BYTES, maxBytes),
+    maxKeptBytes: readBytes(TENANT_BYTES, tenantBytes),
+    tls,
+  };
   const tokenUser = url.startsWith('grpc') ? BLOBS : access.port === undefined ? undefined : PORT;
   if (tokenUser !== undefined && token === undefined)
     throw new StartError(`${tokenUser} needs ${TOKEN}; without it every request is refused.`);
@@ -72,7 +83,7 @@ function readPort(text: string): number | undefined {
   throw new StartError(`${PORT} must be a port, 0 for a free one, or off.`);
 }
 
-function readMost(text: string | undefined): number | undefined {
+function readBytes(name: string, text: string | undefined): number | undefined {
   if (text === undefined || /^[1-9]\d{0,14}$/.test(text)) return text === undefined ? undefined : Number(text);
-  throw new StartError(`${MAX_BYTES} must be a number of bytes, 1 or more.`);
+  throw new StartError(`${name} must be a number of bytes, 1 or more.`);
 }

@@ -7,6 +7,7 @@ import { translateError } from '../mongodb/connection/errors.ts';
 import { createOperations, type Operations } from '../mongodb/connection/operations.ts';
 import type { Bucket, BucketKey } from './bucket.ts';
 import { deleteFile, NAME, toBucketFile, type GridfsCollections, type PendingFile } from './gridfs-files.ts';
+import { claimExpired, createKeptFiles } from './gridfs-kept-files.ts';
 import { openUpload } from './gridfs-upload.ts';
 
 const BUCKET_NAME = 'blobs';
@@ -31,10 +32,7 @@ export async function openGridfsBucket(url: string, service: string): Promise<Bu
       return file === null ? undefined : toBucketFile(file);
     },
     read: (key, from, to) => read(collections, key, { from, to }),
-    async remove(key) {
-      const file = await run(NAME, () => findFile(collections, key));
-      if (file !== null) await run(NAME, () => deleteFile(collections, file._id));
-    },
+    ...createKeptFiles(collections),
     sweep: (now, abandonedBefore) => sweep(collections, now, abandonedBefore),
     async close() {
       await operations.close();
@@ -49,6 +47,10 @@ async function openCollections(db: Db, { run }: Operations): Promise<GridfsColle
   const pending = db.collection<PendingFile>(`${BUCKET_NAME}.pending`);
   await files.createIndex({ filename: 1, 'metadata.tenant': 1 }, { unique: true });
   await files.createIndex({ 'metadata.expiresAt': 1 });
+  await files.createIndex(
+    { 'metadata.tenant': 1, 'metadata.owner': 1, filename: 1 },
+    { partialFilterExpression: { 'metadata.owner': { $exists: true } } },
+  );
   await pending.createIndex({ updatedAt: 1 });
   return { bucket, files, pending, run };
 }
@@ -91,7 +93,7 @@ async function sweep(collections: GridfsCollections, now: number, abandonedBefor
   for (;;) {
     const expired = await run(NAME, () => files.find({ 'metadata.expiresAt': { $lte: now } }, options).toArray());
     if (expired.length === 0) break;
-    for (const { _id } of expired) await run(NAME, () => deleteFile(collections, _id));
+    for (const { _id } of expired) if (await claimExpired(collections, _id, now)) await run(NAME, () => deleteFile(collections, _id));
     removed += expired.length;
   }
   for (const { _id } of await run(NAME, () => pending.find({ updatedAt: { $lte: abandonedBefore } }, options).toArray())) {

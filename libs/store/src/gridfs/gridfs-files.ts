@@ -6,7 +6,7 @@ import type { BucketFile, BucketFileOptions } from './bucket.ts';
 export const NAME = 'bucket';
 
 /** Metadata of a file in GridFS. */
-export type FileMetadata = BucketFileOptions & { tenant: string; sha256: string };
+export type FileMetadata = BucketFileOptions & { tenant: string; sha256: string; owner?: string };
 
 /** A file whose chunks may exist without a file document: an upload or a deletion is in progress, or was interrupted by a crash. */
 export interface PendingFile {
@@ -23,8 +23,8 @@ export interface GridfsCollections {
 }
 
 export function toBucketFile({ length, uploadDate, metadata }: GridFSFile): BucketFile {
-  const { contentType, expiresAt, sha256 } = metadata as FileMetadata;
-  return { length, contentType, expiresAt, sha256, savedAt: uploadDate.getTime() };
+  const { contentType, expiresAt, sha256, owner } = metadata as FileMetadata;
+  return { length, contentType, expiresAt, sha256, savedAt: uploadDate.getTime(), ...(owner === undefined ? {} : { owner }) };
 }
 
 /** Deletes the file document and the chunks. If the process crashes in between, a sweep deletes the remaining chunks. */
