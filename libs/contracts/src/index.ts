@@ -65,6 +65,7 @@ export * from './catalog/unserved-methods.ts';
 export {
   EndpointUse,
   isBuilt,
+  isInstalled,
   listBuiltServices,
   GATEWAY_DEPENDENCIES,
   Replica,

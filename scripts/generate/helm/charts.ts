@@ -117,6 +117,7 @@ ${dependencies.map(dependencyLines).join('')}`;
 }
 
 function dependencyLines({ name, version, alias }: Dependency): string {
-  const condition = alias === undefined ? '' : `    alias: ${alias}\n    condition: ${alias}.enabled\n`;
+  // The first path that has a value decides.
+  const condition = alias === undefined ? '' : `    alias: ${alias}\n    condition: ${alias}.enabled,global.services.${alias}\n`;
   return `  - name: ${name}\n    version: ${version}\n    repository: file://../${name}\n${condition}`;
 }

@@ -1,3 +1,4 @@
+import { listBuiltServices } from '@switchyard/contracts';
 import { z } from 'zod';
 
 // The values of the charts. Their schemas and values.yaml are generated from these declarations. Every object refuses unknown keys.
@@ -22,6 +23,10 @@ const Global = z.strictObject({
     .regex(/^[a-z]([-a-z0-9]{0,30}[a-z0-9])?$/)
     .default('switchyard')
     .describe('name of the installation and prefix of all objects, equal in all releases'),
+  services: z
+    .strictObject(Object.fromEntries(listBuiltServices().map((service) => [service, z.boolean().default(true)])))
+    .prefault({})
+    .describe('services of this installation, in this release or in another one'),
   image: z
     .strictObject({
       registry: z.string().default('').describe('host of the registry'),
@@ -161,8 +166,8 @@ export const Platform = z.strictObject({
   provisioning: z.strictObject({ resources: Resources.default(requests('128Mi')) }).prefault({}),
 });
 
-/** The umbrella: conditions, and values of the charts below it. They are checked by the schema of each chart. */
+/** The umbrella: the values of the charts below it, which are checked by the schema of each chart. `enabled: false` leaves a chart out. */
 export function umbrella(charts: readonly string[]): z.ZodType {
-  const parts = charts.map((chart) => [chart, z.looseObject({ enabled: z.boolean().default(true) }).prefault({})]);
+  const parts = charts.map((chart) => [chart, z.looseObject({ enabled: z.boolean().optional() }).prefault({})]);
   return z.strictObject({ global: Global.prefault({}), ...(Object.fromEntries(parts) as z.core.$ZodShape) });
 }

@@ -32,6 +32,9 @@
 {{- range $name, $value := .variables }}
 - { name: {{ $name }}, value: {{ $value | quote }} }
 {{- end }}
+{{- if .public }}
+- { name: SWITCHYARD_GATEWAY__INSTALLED_SERVICES, value: '{{ include "kit.installedServices" . }}' }
+{{- end }}
 {{- with $values.publicUrl }}
 - { name: SWITCHYARD_GATEWAY__PUBLIC_URL, value: {{ . | quote }} }
 {{- end }}
@@ -41,6 +44,12 @@
 {{- range $name, $value := $values.environment }}
 - { name: {{ $name }}, value: {{ $value | quote }} }
 {{- end }}
+{{- end }}
+
+{{- define "kit.installedServices" -}}
+{{- $names := list -}}
+{{- range $name, $installed := .root.Values.global.services }}{{ if $installed }}{{ $names = append $names $name }}{{ end }}{{ end -}}
+{{ toJson $names }}
 {{- end }}
 
 {{- define "kit.busEnvironment" -}}

@@ -41,6 +41,7 @@ async function requestPresence(where: Where): Promise<ServicePresence[]> {
 
 function describe({ service, state, replicas }: ServicePresence): string {
   if (state === 'down') return `${service}  down: no replica answers\n`;
+  if (state === 'absent') return `${service}  not installed\n`;
   if (state === 'unbuilt') return `${service}  not built\n`;
   return replicas.map((replica) => `${service}  ${describeReplica(replica)}\n${describeUse(replica)}`).join('');
 }

@@ -111,8 +111,13 @@ function describeServices(services: Status['services'] = []): [string, string][]
     const texts = state === 'down' ? ['down: no replica answers'] : replicas.map(describeReplica);
     return texts.map((text): [string, string] => ['service', `${service.padEnd(width)}  ${text}`]);
   });
-  const unbuilt = services.filter(({ state }) => state === 'unbuilt').map(({ service }) => service);
-  return unbuilt.length === 0 ? there : [...there, ['not built', `${unbuilt.join(' ')}  (not implemented yet)`]];
+  const names = (wanted: ServicePresence['state']) => services.filter(({ state }) => state === wanted).map(({ service }) => service);
+  const [absent, unbuilt] = [names('absent'), names('unbuilt')];
+  return [
+    ...there,
+    ...(absent.length === 0 ? [] : [['not installed', absent.join(' ')] as [string, string]]),
+    ...(unbuilt.length === 0 ? [] : [['not built', `${unbuilt.join(' ')}  (not implemented yet)`] as [string, string]]),
+  ];
 }
 
 function describeReplica({ replica, version, startedAt, pid, host, readiness }: ServicePresence['replicas'][number]): string {

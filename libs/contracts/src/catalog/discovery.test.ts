@@ -28,6 +28,16 @@ test('every service is listed: with its replicas, as down, or as not built yet',
   assert.deepEqual(states['memory'], ['up', 'c'], 'who answers is there, whatever the list says');
 });
 
+test('a service that the installation does not include is absent, and its dependencies cannot be left out', () => {
+  const states = new Map(servicePresence([replica('scheduler', 'a')], ['memory']).map(({ service, state }) => [service, state]));
+  assert.deepEqual(
+    ['memory', 'scheduler', 'sessions', 'gateway'].map((name) => states.get(name)),
+    ['down', 'up', 'down', 'down'],
+  );
+  assert.equal(servicePresence([], ['scheduler']).find(({ service }) => service === 'memory')?.state, 'absent');
+  assert.equal(servicePresence([], []).find(({ service }) => service === 'memory')?.state, 'down');
+});
+
 test('listBuiltServices starts with the dependencies of the gateway and ends with the gateway', () => {
   const built = listBuiltServices();
   assert.deepEqual([...built.slice(0, 3), built.at(-1)], ['secrets', 'registry', 'sessions', 'gateway']);

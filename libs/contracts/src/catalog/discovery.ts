@@ -42,8 +42,11 @@ export type Replica = z.infer<typeof Replica>;
 
 const ReplicaOfOne = Replica.omit({ service: true });
 
-/** `down`: a built service without a running replica. `unbuilt`: no code serves the contract yet. */
-export const ServiceState = z.enum(['up', 'down', 'unbuilt']);
+/**
+ * `down`: an installed service without a running replica. `absent`: `gateway.installedServices` does not name it. `unbuilt`: no code
+ * serves the contract yet.
+ */
+export const ServiceState = z.enum(['up', 'down', 'absent', 'unbuilt']);
 export type ServiceState = z.infer<typeof ServiceState>;
 
 /** One service, and who answers for it now. */
@@ -69,11 +72,23 @@ export function listBuiltServices(): readonly ServiceName[] {
   return [...GATEWAY_DEPENDENCIES, ...others, 'gateway' as const].filter(isBuilt);
 }
 
-/** Every service there should be, with the replicas that answered. Those of others on the same bus are left out. */
-export function servicePresence(answered: readonly Replica[]): ServicePresence[] {
+/**
+ * Whether an installation includes a service. `installed` is `gateway.installedServices`: an empty list stands for all services, and the
+ * gateways and their dependencies are always part of an installation.
+ */
+export function isInstalled(service: ServiceName, installed: readonly ServiceName[]): boolean {
+  return installed.length === 0 || service === 'gateway' || GATEWAY_DEPENDENCIES.includes(service) || installed.includes(service);
+}
+
+/** All services with the replicas that answered. Replicas of unknown services on the same bus are left out. */
+export function servicePresence(answered: readonly Replica[], installed: readonly ServiceName[] = []): ServicePresence[] {
   return SERVICES.map((service) => {
     const replicas = answered.filter((one) => one.service === service).map((one) => ReplicaOfOne.parse(one));
-    const absent: ServiceState = isBuilt(service) ? 'down' : 'unbuilt';
-    return { service, state: replicas.length > 0 ? 'up' : absent, replicas };
+    return { service, state: replicas.length > 0 ? 'up' : stateWithoutReplica(service, installed), replicas };
   });
+}
+
+function stateWithoutReplica(service: ServiceName, installed: readonly ServiceName[]): ServiceState {
+  if (!isBuilt(service)) return 'unbuilt';
+  return isInstalled(service, installed) ? 'down' : 'absent';
 }

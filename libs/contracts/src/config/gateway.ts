@@ -4,6 +4,7 @@ import { address, between, count, flag, LongSecretRef, port, positive, text, tex
 import { McpClient } from './mcp-client.ts';
 import { SpendLimits } from './spend-limits.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
+import { SERVICES } from '../definition/define.ts';
 
 const GatewayToken = z
   .strictObject({
@@ -56,6 +57,11 @@ export const gateway = z
       .prefault({})
       .describe('the dashboard and the routes under /api'),
     maxBatchSize: positive(50).describe('calls in one JSON-RPC batch'),
+    installedServices: z
+      .array(z.enum(SERVICES))
+      .max(SERVICES.length)
+      .default([])
+      .describe('services of this installation; empty: all. A service that is not named is reported as not installed instead of down'),
     wsHeartbeatMs: count(30_000).describe('0 disables it'),
     corsOrigins: texts().describe('additional origins whose pages may use the gateway'),
     allowInsecureHttp: flag(false).describe('suppresses the warning about a public listener without TLS'),

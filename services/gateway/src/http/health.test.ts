@@ -52,6 +52,16 @@ test('/readyz lists the services and their replicas for a token with scope admin
   }
 });
 
+test('/readyz tells a service that is not installed from one that is down', async () => {
+  await using gateway = await startTestGateway({ settings: { installedServices: ['scheduler'] } });
+  const { services = [] } = (await readyz(gateway.url, SECRETS.admin)).body;
+  const states = new Map(services.map(({ service, state }) => [service, state]));
+  assert.deepEqual(
+    ['secrets', 'scheduler', 'memory'].map((name) => states.get(name)),
+    ['down', 'down', 'absent'],
+  );
+});
+
 test('/readyz omits the services without scope admin and never refuses a probe', async () => {
   await using gateway = await startTestGateway({ settings: { authFailures: { maxFailures: 1, windowMs: 60_000 } } });
   for (const token of [undefined, SECRETS.rpc, SECRETS.mcp, 'a-token-that-nobody-knows', 'another-that-nobody-knows']) {

@@ -56,10 +56,10 @@ function maySeeServices(admission: HealthOptions['admission'], { raw }: FastifyR
 }
 
 /** Undefined while the bus is unavailable, which the readiness reports. */
-async function discoverServices({ bus }: Edge, endpoints: boolean): Promise<ServicePresence[] | undefined> {
+async function discoverServices({ bus, settings }: Edge, endpoints: boolean): Promise<ServicePresence[] | undefined> {
   try {
     const replicas = await bus.discover({ includeStats: true });
-    return servicePresence(endpoints ? replicas : replicas.map(withoutEndpoints));
+    return servicePresence(endpoints ? replicas : replicas.map(withoutEndpoints), settings.current.gateway.installedServices);
   } catch (error) {
     if (error instanceof ServiceError) return undefined;
     throw error;

@@ -21,6 +21,7 @@ import { createOverloadCache } from './overload-cache.ts';
 import { NULL_ID, readEnvelope, type Envelope, type Item, type RpcRequest } from './envelope.ts';
 import { BATCH_WITH_KEY, addIdempotencyKey } from './idempotency-header.ts';
 import type { Cancel, OnResponse, OnStreamedResult, CallOrigin } from './call-context.ts';
+import { explainAbsence } from './absent-services.ts';
 import { createLargeResultCollector, openStreamedResult } from './large-results.ts';
 import type { Caller } from '../request/caller.ts';
 
@@ -84,10 +85,11 @@ export function createDispatcher({ bus, settings, failures, local }: DispatcherO
       onResponse(fail(keyedParams, origin, request));
     } else if (route.callable) {
       let download: AbortController | undefined;
+      const { service } = route.callable;
       const onReply = ({ data, large, error }: Reply): void => {
         route.count(error?.code ?? 'OK');
         if (error?.details.fullFor !== undefined) overloads.recordRejection(method, caller, error);
-        if (error) onResponse(fail(error, origin, request));
+        if (error) onResponse(fail(explainAbsence(error, service, settings.current.gateway.installedServices), origin, request));
         else if (data) onResponse(id === undefined ? undefined : encodeResult(data, id));
         else fetchLarge({ request, origin, large, signal: (download = new AbortController()).signal }, onResponse, onStreamedResult);
       };

@@ -52,6 +52,18 @@ describe('POST /rpc', () => {
     assert.match(error?.message ?? '', /graph/);
   });
 
+  test('names the setting for a service that is not installed', async () => {
+    await using gateway = await startTestGateway({ settings: { installedServices: ['scheduler'] } });
+    const call = async (method: string): Promise<Answer['error']> => {
+      const response = await gateway.post('/rpc', JSON.stringify({ jsonrpc: '2.0', method, id: 1 }), { token: SECRETS.all });
+      return ((await response.json()) as Answer).error;
+    };
+    const [absent, down] = [await call('memory.inspect'), await call('cron.list')];
+    assert.deepEqual([absent?.data?.['reason'], absent?.data?.['retryable']], ['NOT_INSTALLED', false]);
+    assert.match(absent?.message ?? '', /memory service is not installed here.*gateway\.installedServices/);
+    assert.deepEqual([down?.data?.['reason'], down?.data?.['code']], ['NO_RESPONDERS', 'UNAVAILABLE']);
+  });
+
   test('limits the body of a token without call scopes', async () => {
     await using gateway = await startTestGateway();
     const { error } = (await (await gateway.post('/rpc', PING, { token: SECRETS.mcp })).json()) as Answer;

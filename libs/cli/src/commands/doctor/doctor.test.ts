@@ -95,6 +95,7 @@ test('fails for a service that is down but not for an unbuilt one', async () => 
   const services = [
     { service: 'sessions', state: 'up', replicas },
     { service: 'registry', state: 'down', replicas: [] },
+    { service: 'memory', state: 'absent', replicas: [] },
     { service: 'graph', state: 'unbuilt', replicas: [] },
   ];
   const dependencies = { bus: { ready: true }, 'gateway.tokens': { ready: false, reason: 'no token is known' } };
@@ -107,6 +108,7 @@ test('fails for a service that is down but not for an unbuilt one', async () => 
   assert.equal(code, 1);
   assert.match(stdout, /^✗ ready +gateway\.tokens: no token is known\n {4}next: .*switchyard status --url http/m);
   assert.match(stdout, /^✓ services +sessions ×2$/m);
+  assert.match(stdout, /^. not installed +memory: not in gateway\.installedServices$/m);
   assert.match(stdout, /^✗ services +registry is down: no replica answers\n {4}next: .*switchyard status --url http/m);
   assert.match(stdout, /^· not built +graph: /m);
 });

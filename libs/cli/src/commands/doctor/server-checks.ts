@@ -42,9 +42,10 @@ export function checkServices(readiness: ServerReadiness, where: Where): Check[]
 function listServices(services: readonly ServicePresence[]): Check[] {
   const names = (state: ServicePresence['state']) => services.filter((one) => one.state === state).map(({ service }) => service);
   const up = services.filter(({ state }) => state === 'up').map(({ service, replicas }) => `${service} ×${replicas.length}`);
-  const unbuilt = names('unbuilt');
+  const [absent, unbuilt] = [names('absent'), names('unbuilt')];
   return [
     ...(up.length === 0 ? [] : [good('services', up.join(' '))]),
+    ...(absent.length === 0 ? [] : [note('not installed', `${absent.join(' ')}: not in gateway.installedServices`)]),
     ...(unbuilt.length === 0 ? [] : [note('not built', `${unbuilt.join(' ')}: not implemented yet`)]),
   ];
 }
