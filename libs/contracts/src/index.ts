@@ -50,6 +50,7 @@ export { closest } from './definition/spelling-suggestion.ts';
 export { mergeChange, type CopiedPart } from './config/merge-change.ts';
 export { createPatchSchema, type DeepPartial } from './config/patch.ts';
 export {
+  covers,
   IMMUTABLE_PATHS,
   isImmutable,
   CONFIG_WRITE_METHODS,
@@ -60,6 +61,7 @@ export {
   writtenPaths,
   INSTALLATION_SECRET_SETTINGS,
 } from './config/immutable.ts';
+export { CONFIG_WRITERS, type ConfigWriter, type ConfigWriterName } from './config/config-writers.ts';
 export * from './catalog/notifications.ts';
 export * from './catalog/unserved-methods.ts';
 export {

@@ -34,6 +34,7 @@ import { configRollback } from './handlers/config/config-rollback.ts';
 import { configSchema } from './handlers/config/config-schema.ts';
 import { configSet } from './handlers/config/config-set.ts';
 import { daemonSetLogLevel } from './handlers/gateway/daemon-set-log-level.ts';
+import { configWrite } from './handlers/config/config-write.ts';
 import { gatewayRestart } from './handlers/gateway/gateway-restart.ts';
 import { gatewayStatus } from './handlers/gateway/gateway-status.ts';
 import { modelsEmbed } from './handlers/models/models-embed.ts';
@@ -99,6 +100,7 @@ export const registry = defineService({
       'config.apply': configApply(config),
       'config.patch': configPatch(config),
       'config.set': configSet(config),
+      'config.write': configWrite(config, deps),
       'config.rollback': configRollback(config),
       'config.gc': configGc(config),
       'config.history': configHistory(config),

@@ -1,6 +1,9 @@
 import { z } from 'zod';
+import { CONFIG_WRITER_NAMES, CONFIG_WRITING_SERVICES } from '../config/config-writers.ts';
+import { defineOperations } from '../definition/define.ts';
 import { AgentId } from '../values/common.ts';
 import { MODEL_EVENTS } from '../sessions/turn-events.ts';
+import { safeKeys } from '../values/safe-keys.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
 /** One entry of `/v1/models`: something a client may name as its model. */
@@ -29,8 +32,8 @@ export const EmbeddingInput = z.union([
 ]);
 export type EmbeddingInput = z.infer<typeof EmbeddingInput>;
 
-/** Control plane operations for the gateway. */
-export const registryOperations = {
+/** Control plane operations for other services. */
+export const registryOperations = defineOperations({
   'models.visible': {
     summary: 'Returns the model names for /v1 clients.',
     callers: ['gateway'] as const,
@@ -61,6 +64,25 @@ export const registryOperations = {
     deadlineMs: 120_000,
     idempotent: true,
   },
+  'config.write': {
+    summary:
+      'Persists configuration that a method changes. Fails PERMISSION_DENIED, reason PATH_NOT_DECLARED, outside of the paths of the method; otherwise as config.patch and agents.update fail.',
+    callers: CONFIG_WRITING_SERVICES,
+    params: z
+      .strictObject({
+        as: z.enum(CONFIG_WRITER_NAMES).describe('the method that persists'),
+        path: z.string().min(1).max(512).describe('dots separate the names'),
+        value: z.unknown().describe('merged as by config.patch; null removes the stored value'),
+      })
+      .check(safeKeys()),
+    result: z.object({
+      written: z.literal(true),
+      commitSha: boundedString(MAX.name).optional().describe('the new version; absent for a path in an agent'),
+    }),
+    blobs: ['*'],
+    idempotent: true,
+    emits: ['config:patched', 'model:catalog_loaded'],
+  },
   'agents.visible': {
     summary: 'Returns the agents of the caller’s tenant with their models.',
     callers: ['gateway'] as const,
@@ -69,4 +91,4 @@ export const registryOperations = {
     blobs: ['agents'],
     idempotent: true,
   },
-};
+});

@@ -11,18 +11,20 @@ export interface ProposedLayer {
   after: Tree;
   /** Dotted paths in the request, changed or not. */
   named: readonly string[];
+  /** Patterns of immutable paths that this write may change. */
+  opened?: readonly string[];
 }
 
 type Configuration = Pick<ConfigurationSource, 'current' | 'pinned' | 'preview'>;
 
 /** Returns all errors of a write, in the order in which a user would fix them. Empty if it may be written. */
-export function checkWrite(configuration: Configuration, { before, after, named }: ProposedLayer): ServiceError[] {
+export function checkWrite(configuration: Configuration, { before, after, named, opened = [] }: ProposedLayer): ServiceError[] {
   const unsafe = catchStartError(() => refuseUnsafeKeys(after, 'The configuration'));
   if (unsafe) return [unsafe];
   const { immutableOverrides } = configuration.current.config;
   const changed = changedPaths(before, after);
   const pathErrors = [
-    ...[...new Set([...named, ...changed])].filter((path) => isImmutable(path, immutableOverrides)).map(immutable),
+    ...[...new Set([...named, ...changed])].filter((path) => isImmutable(path, [...immutableOverrides, ...opened])).map(immutable),
     ...named.flatMap((path) => pinned(configuration, path)),
   ];
   if (pathErrors.length > 0) return pathErrors;

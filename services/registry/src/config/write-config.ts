@@ -46,6 +46,8 @@ export interface Plan {
   /** Dotted paths in the request. */
   named: readonly string[];
   restores?: string;
+  /** Patterns of immutable paths that the caller may write. */
+  opened?: readonly string[];
 }
 
 export interface ConfigWrite {
@@ -81,8 +83,8 @@ export async function writeConfig(deps: ConfigDeps, { ctx, options, title, plan 
   let goBack: (() => void) | undefined;
   const decide = async (head: Version): Promise<Decision> => {
     goBack?.();
-    const { layer, named, restores } = await plan(describeCurrent(configuration, head.layer));
-    const [error] = await checkProposed(deps, { before: head.layer, after: layer, named });
+    const { layer, named, restores, opened = [] } = await plan(describeCurrent(configuration, head.layer));
+    const [error] = await checkProposed(deps, { before: head.layer, after: layer, named, opened });
     if (error) throw error;
     before = head.layer;
     paths = [...new Set([...named, ...changedPaths(head.layer, layer)])];

@@ -1,7 +1,8 @@
-import type { Handler } from '@switchyard/bus';
+import type { Ctx, Handler } from '@switchyard/bus';
 import { isTree, merge, type Tree } from '@switchyard/service-kit';
 import { checkPatch, type CheckPatchDeps } from '../../agents/check-patch.ts';
 import { logChange } from '../../agents/log-change.ts';
+import type { Agent } from '../../agents/agents.ts';
 import { agentNotFound } from '../../agents/agent-not-found.ts';
 import { redactConfig } from '../../config/redact-config.ts';
 import { createPatch } from '../../agents/agent-patch.ts';
@@ -11,8 +12,10 @@ import { changeAgent, type ChangeAgentDeps } from '../../agents/change-agent.ts'
 /** Merged with the stored values. All other keys are replaced. */
 const MERGED_KEYS: ReadonlySet<string> = new Set(['skills', 'scheduler', 'modelFailover']);
 
-export function agentsUpdate(deps: ChangeAgentDeps & CheckPatchDeps): Handler<'agents.update'> {
-  const { agents, store } = deps;
+export type UpdateAgentDeps = ChangeAgentDeps & CheckPatchDeps;
+
+export function agentsUpdate(deps: UpdateAgentDeps): Handler<'agents.update'> {
+  const { agents } = deps;
   return async ({ agentId, dryRun, ...params }, ctx) => {
     const { tenant } = ctx.principal;
     const change = createPatch(params);
@@ -28,17 +31,36 @@ export function agentsUpdate(deps: ChangeAgentDeps & CheckPatchDeps): Handler<'a
       return { agentId, dryRun: true as const, valid, errors, ...(valid ? { config: redactConfig(preview), ...ineffective } : {}) };
     }
 
-    const agent = await changeAgent(deps, { tenant, agentId }, async ({ stored }) => {
-      const patch = overlay(stored?.patch ?? {}, change);
-      const preview = agents.preview(tenant, agentId, patch);
-      const [error] = await checkPatch(deps, { tenant, agentId, patch: change, preview, stored: stored?.patch ?? {} });
-      if (error) throw error;
-      const payload = { section: 'agents', key: agentId, patchedBy: ctx.principal.client, timestamp: store.now() };
-      return { patch, emit: [{ name: 'config:patched', payload }] };
-    });
-    logChange(ctx, agentId, { change: 'updated', keys: Object.keys(change) });
+    const agent = await updateAgent(deps, ctx, { agentId, change, apply: (stored) => overlay(stored, change) });
     return { agentId, config: redactConfig(agent.written), updated: true as const, ...ineffective };
   };
+}
+
+interface UpdateAgentOptions {
+  agentId: string;
+  /** The requested change, which is checked and whose keys are logged. */
+  change: Tree;
+  /** Returns the stored layer after the change. */
+  apply: (stored: Tree) => Tree;
+}
+
+/** Checks and writes a change of the stored layer of an agent. */
+export async function updateAgent(
+  deps: UpdateAgentDeps,
+  ctx: Pick<Ctx, 'principal' | 'log'>,
+  { agentId, change, apply }: UpdateAgentOptions,
+): Promise<Agent> {
+  const { tenant, client } = ctx.principal;
+  const agent = await changeAgent(deps, { tenant, agentId }, async ({ stored }) => {
+    const patch = apply(stored?.patch ?? {});
+    const preview = deps.agents.preview(tenant, agentId, patch);
+    const [error] = await checkPatch(deps, { tenant, agentId, patch: change, preview, stored: stored?.patch ?? {} });
+    if (error) throw error;
+    const payload = { section: 'agents', key: agentId, patchedBy: client, timestamp: deps.store.now() };
+    return { patch, emit: [{ name: 'config:patched', payload }] };
+  });
+  logChange(ctx, agentId, { change: 'updated', keys: Object.keys(change) });
+  return agent;
 }
 
 function overlay(stored: Tree, change: Tree): Tree {

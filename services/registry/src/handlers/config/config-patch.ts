@@ -12,13 +12,7 @@ export function configPatch(deps: ConfigDeps): Handler<'config.patch'> {
   return async (params, ctx) => {
     requireOperator(ctx, deps.configuration);
     const { options, written: change } = splitOptions(params);
-    const plan = (current: CurrentConfiguration): Plan => {
-      const { change: merged, removed, copied } = mergeChange(Configuration, current.written, change);
-      refuseCopiedSecrets(deps.configuration, current.stored, copied);
-      const accepted = omitRedactedSecrets(merged, current);
-      const named = [...writtenPaths(accepted).filter((path) => path !== ''), ...removed.map((path) => path.join('.'))];
-      return { layer: merge(removeStored(current.stored, removed), accepted), named };
-    };
+    const plan = (current: CurrentConfiguration): Plan => planPatch(deps, current, change);
     if (options.dryRun === true) return checkConfig(deps, { options, plan });
     const sections = Object.keys(change);
     const { version, ...notes } = await writeConfig(deps, { ctx, options, title: `config.patch ${sections.join(', ')}`, plan });
@@ -30,6 +24,15 @@ export function configPatch(deps: ConfigDeps): Handler<'config.patch'> {
       ...pickNotes(notes),
     };
   };
+}
+
+/** Plans to merge a change into the stored layer: lists with keys are merged by key, and null removes a stored value. */
+export function planPatch({ configuration }: Pick<ConfigDeps, 'configuration'>, current: CurrentConfiguration, change: Tree): Plan {
+  const { change: merged, removed, copied } = mergeChange(Configuration, current.written, change);
+  refuseCopiedSecrets(configuration, current.stored, copied);
+  const accepted = omitRedactedSecrets(merged, current);
+  const named = [...writtenPaths(accepted).filter((path) => path !== ''), ...removed.map((path) => path.join('.'))];
+  return { layer: merge(removeStored(current.stored, removed), accepted), named };
 }
 
 /** If one section or one key was written: its name, and its value with secrets redacted. */
