@@ -1,4 +1,6 @@
-// Requests in the shapes that popular clients send, on the lenient path with a token that is not lenient.
+// Requests of popular clients on the lenient path, with a token that is not lenient. A request with `recorded` was sent by that package in
+// a tool loop against the development models. Its long texts are cut, its ids, paths and most of its tools are replaced or left out.
+// The other requests are written by hand.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
@@ -7,8 +9,12 @@ import { startEmbedded, type Running } from './embedded.ts';
 
 interface ClientRequest {
   client: string;
+  /** The package and version that sent the request. Absent if it is written by hand. */
+  recorded?: string;
   path: string;
   body: Record<string, unknown>;
+  /** Whether `/v1` answers the request as well. */
+  isStrict?: true;
   /** The expected `X-Switchyard-Warning`. */
   warning: string | null;
   /** The roles of the messages that the provider receives. */
@@ -36,7 +42,7 @@ function post(base: string, { path, body }: ClientRequest): Promise<Response> {
 }
 
 for (const request of requests) {
-  test(`${request.client}: /openai/v1 answers, and /v1 refuses the request`, async () => {
+  test(`${request.client} (${request.recorded ?? 'by hand'}): /openai/v1 answers, and /v1 ${request.isStrict ? 'too' : 'refuses the request'}`, async () => {
     const response = await post('/openai/v1', request);
     const text = await response.text();
     assert.equal(response.status, 200, text);
@@ -47,7 +53,7 @@ for (const request of requests) {
       messages.map(({ role }) => role),
       request.roles,
     );
-    assert.equal((await post('/v1', request)).status, 400);
+    assert.equal((await post('/v1', request)).status, request.isStrict ? 200 : 400);
   });
 }
 
