@@ -34,8 +34,25 @@ after(async () => {
   await upstream[Symbol.asyncDispose]();
 });
 
+/** What the examples of a method need beside the examples before it. */
+const PREPARATIONS: Partial<Record<string, () => Promise<void>>> = { 'graph.cancel': startEndlessGraph };
+
+/** Executes a graph whose only node waits for a model that does not answer. */
+async function startEndlessGraph(): Promise<void> {
+  upstream.respond({ kind: 'stall' }, { kind: 'text', text: 'Hello from upstream.' });
+  const nodes = [{ node_id: 'endless', task: 'Wait.', model: 'openai/gpt-4o' }];
+  const { graphId } = await call<{ graphId: string }>(product, 'graph.define', { nodes });
+  // Its answer comes after the cancellation.
+  void call(product, 'graph.execute', { graphId });
+  const isRunning = async (): Promise<boolean> =>
+    (await call<{ status: string }>(product, 'graph.status', { graphId })).status === 'running';
+  while (!(await isRunning())) continue;
+  meant.set('graph_4fT0mUq2Zs8KxY1bNcVdGh', graphId);
+}
+
 for (const method of STORY) {
   test(`${method} does what its examples say`, async () => {
+    await PREPARATIONS[method]?.();
     const { examples, result } = (publicMethods.get(method) ?? assert.fail(method)).spec as MethodSpec;
     for (const example of examples) {
       const answer = await call<unknown>(product, method, translated(example.params));

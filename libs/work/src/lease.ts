@@ -103,8 +103,8 @@ export function holdLease({ tenant, documents, key, document, now, clock, sentAt
   }
 
   /** Returns the change that makes the document claimable at this time with the slot that it holds. */
-  function keepSlot(at: number): Change<AnyWork> {
-    return { set: { state: 'queued', leaseUntil: 0, dueAt: at } };
+  function keepSlot(at: number, state: 'queued' | 'parked' = 'queued'): Change<AnyWork> {
+    return { set: { state, leaseUntil: 0, dueAt: at } };
   }
 
   async function settle(outcome: Outcome<AnyWork>): Promise<void> {
@@ -118,12 +118,13 @@ export function holdLease({ tenant, documents, key, document, now, clock, sentAt
       const waiting = rooms?.isStrict(document) ? keepSlot(outcome.retryAt) : waitFrom(outcome.retryAt, 'queued');
       await guarded(complete(waiting));
     } else {
-      const parked = await documents.update({ ...own, wakes }, complete(restart(waitFrom(outcome.parkUntil, 'parked'))));
+      const parking = outcome.keepSlot === true ? keepSlot(outcome.parkUntil, 'parked') : waitFrom(outcome.parkUntil, 'parked');
+      const parked = await documents.update({ ...own, wakes }, complete(restart(parking)));
       if (!parked) await guarded(complete(restart(keepSlot(now()))));
     }
     stop();
     // After a failure the room is visited when the lease would have expired.
-    if (slotRoom !== undefined) await rooms?.ring(tenant, slotRoom, now()).catch(() => undefined);
+    if (slotRoom !== undefined && !('keepSlot' in outcome)) await rooms?.ring(tenant, slotRoom, now()).catch(() => undefined);
   }
 
   return {

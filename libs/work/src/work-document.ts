@@ -62,9 +62,12 @@ export interface WorkChange<D> extends Omit<Change<D>, 'if' | 'set'> {
   set?: Fields<D>;
 }
 
-/** How a run leaves its document. A parked document holds no process; its attempts count from zero. */
+/**
+ * How a run leaves its document. A parked document holds no process; its attempts count from zero. With `keepSlot` it also stays in its
+ * room, which counts work that another service does for the document.
+ */
 export type Outcome<D> = { set?: Fields<D>; emit?: readonly OutboxEvent[] } & (
   | { end: 'done' | 'failed' | 'cancelled' }
   | { retryAt: number }
-  | { parkUntil: number }
+  | { parkUntil: number; keepSlot?: boolean }
 );

@@ -1,4 +1,5 @@
 import { memory } from '@switchyard/memory';
+import { graph } from '@switchyard/graph';
 import { registry } from '@switchyard/registry';
 import { scheduler } from '@switchyard/scheduler';
 import { secrets } from '@switchyard/secrets';
@@ -12,4 +13,5 @@ export const services: readonly AnyService[] = [
   sessions,
   memory,
   scheduler,
+  graph,
 ];

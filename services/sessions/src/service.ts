@@ -46,7 +46,7 @@ import { sessionSearch } from './handlers/session/session-search.ts';
 import { sessionSend } from './handlers/session/session-send.ts';
 import { sessionStatus } from './handlers/session/session-status.ts';
 import { turnsEnds } from './handlers/turns-ends.ts';
-import { turnsComplete, turnsOnce, turnsOrder, turnsResume, turnsRun, turnsStart } from './handlers/turns.ts';
+import { turnsCancel, turnsComplete, turnsOnce, turnsOrder, turnsResume, turnsRun, turnsStart } from './handlers/turns.ts';
 import { createCompaction } from './context/compaction/compaction.ts';
 import { createDistilling } from './context/compaction/summary-distillation.ts';
 import { createDocumentation } from './context/documentation.ts';
@@ -227,6 +227,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'ctx.result': ctxResult(common),
         'turns.start': turnsStart(runner),
         'turns.order': turnsOrder(runner),
+        'turns.cancel': turnsCancel(runner),
         'turns.ends': turnsEnds({ ...data, clock: systemClock, runner }),
         'turns.run': turnsRun(common),
         'turns.complete': turnsComplete(common),

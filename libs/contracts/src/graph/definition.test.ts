@@ -5,7 +5,7 @@ import { GraphDefinition, GraphNodeInput } from './definition.ts';
 import { expectedConfig, nodeTypeConfigs, NodeType } from './node-types.ts';
 
 const plain = { node_id: 'report', task: 'Write a page.' };
-const defaults = { depends_on: [], barrier_mode: 'all', retries: 1, context_mode: 'full' };
+const defaults = { depends_on: [], barrier_mode: 'all', context_mode: 'full' };
 
 function refused(node: unknown, message: string): void {
   assert.throws(() => parseParams(GraphDefinition, { nodes: [node] }), { code: 'INVALID_ARGUMENT', message: `Invalid params: ${message}` });

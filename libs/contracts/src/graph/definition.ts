@@ -8,16 +8,19 @@ export const NodeId = boundedString(MAX.id)
   .regex(/^[A-Za-z0-9_-]{1,128}$/)
   .describe('letters, digits, - and _; used in templates and file names');
 
+/** Characters of one task. Together with the outputs that it inlines it fits one message of a turn. */
+const MAX_TASK_CHARS = 262_144;
+
 const fields = {
   node_id: NodeId,
-  task: z.string().min(1).max(MAX.text).describe('may use {{nodeId.result}} of its dependencies and ${NAME} of the inputs'),
+  task: z.string().min(1).max(MAX_TASK_CHARS).describe('may use {{nodeId.result}} of its dependencies and ${NAME} of the inputs'),
   depends_on: z.array(NodeId).max(MAX.few),
   agent: ActingAgentId,
   model: z.string().min(1).max(256),
   timeout_ms: z.int().positive(),
   max_steps: z.int().positive(),
   barrier_mode: z.enum(['all', 'majority', 'best-effort']).describe('number of dependencies that must complete'),
-  retries: z.int().min(0).max(3),
+  retries: z.int().min(0).max(3).describe('default: 1; for an approval-gate 0'),
   context_mode: z.enum(['full', 'summary', 'refs', 'none']).describe('share of upstream outputs included in the prompt'),
   type_id: NodeType,
   type_config: JsonObject.describe('configuration of the type; validated by the service'),
@@ -34,7 +37,7 @@ export const GraphNode = z
     timeout_ms: fields.timeout_ms.optional(),
     max_steps: fields.max_steps.optional(),
     barrier_mode: fields.barrier_mode.default('all'),
-    retries: fields.retries.default(1),
+    retries: fields.retries.optional(),
     context_mode: fields.context_mode.default('full'),
     type_id: fields.type_id.optional(),
     type_config: fields.type_config.optional(),

@@ -12,6 +12,7 @@ export const graphEvents = defineEvents({
     summary: 'A graph started.',
     payload: z.object({
       graphId: boundedString(MAX.id),
+      runId: boundedString(MAX.id).optional(),
       label: boundedString(MAX.line).optional(),
       nodeCount: Count,
       timestamp: Timestamp,
@@ -22,6 +23,7 @@ export const graphEvents = defineEvents({
     summary: 'A node of a running graph changed state.',
     payload: z.object({
       graphId: boundedString(MAX.id),
+      runId: boundedString(MAX.id).optional(),
       nodeId: boundedString(MAX.id),
       status: NodeStatus,
       previousStatus: NodeStatus.optional(),
@@ -42,6 +44,7 @@ export const graphEvents = defineEvents({
     summary: 'A graph ended, successfully or not.',
     payload: z.object({
       graphId: boundedString(MAX.id),
+      runId: boundedString(MAX.id).optional(),
       status: GraphStatus,
       durationMs: DurationMs,
       nodeCount: Count,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { IdempotencyKey, JsonObject, NoParams, pageSize } from '../values/common.ts';
-import { defineMethods, TURN_DEADLINE_MS } from '../definition/define.ts';
+import { defineMethods } from '../definition/define.ts';
 import { GraphDefinition } from './definition.ts';
 import {
   GraphCancelled,
@@ -26,6 +26,7 @@ const OneSaved = z.strictObject({ name: SavedName });
 const graphId = 'graph_4fT0mUq2Zs8KxY1bNcVdGh';
 const runId = 'run_7pQ2rLw9Xc5VbN3mKjHgFd';
 const research = 'Three vendors lead the market.';
+const report = '# The market for switches';
 const nodes = [
   { node_id: 'research', task: 'Find out who sells ${PRODUCT}.' },
   { node_id: 'report', task: 'Write a page about {{research.result}}', depends_on: ['research'] },
@@ -39,6 +40,7 @@ export const graphMethods = defineMethods({
     scope: 'rpc',
     params: GraphDefinition,
     result: GraphDefined,
+    blobs: ['nodes'],
     errors: ['INVALID_ARGUMENT', 'RESOURCE_EXHAUSTED'],
     examples: [
       {
@@ -60,8 +62,7 @@ export const graphMethods = defineMethods({
               task: 'Is the plan sound?',
               agentId: 'default',
               typeId: 'vote',
-              typeConfig: { voters: ['ada', 'grace'] },
-              retries: 1,
+              typeConfig: { voters: ['default', 'default'] },
             },
           ],
         },
@@ -77,7 +78,7 @@ export const graphMethods = defineMethods({
   'graph.execute': {
     summary: 'Runs a graph and returns the outputs of its nodes.',
     description:
-      'Waits until shortly before the deadline. An unfinished run continues, and the result is `running` with the outputs so far. A graph with an approval-gate requires announceChannelType and announceChannelId.',
+      'Waits up to 25 seconds. An unfinished run continues, and the result is `running` with the outputs so far. A graph with an approval-gate requires announceChannelType and announceChannelId.',
     scope: 'rpc',
     params: z.strictObject({
       graphId: Id,
@@ -87,18 +88,17 @@ export const graphMethods = defineMethods({
       idempotencyKey: IdempotencyKey.optional(),
     }),
     result: GraphExecution,
-    deadlineMs: TURN_DEADLINE_MS,
-    blobs: ['outputs'],
-    errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
+    blobs: ['inputs', 'outputs'],
+    errors: ['INVALID_ARGUMENT', 'NOT_FOUND', 'RESOURCE_EXHAUSTED'],
     emits: ['graph:started', 'graph:node_updated', 'graph:completed'],
     examples: [
       {
         params: { graphId, inputs: { PRODUCT: 'railway switches' } },
-        result: { graphId, runId, status: 'completed', outputs: { research, report: '# The market for switches' }, warnings: [] },
+        result: { graphId, runId, status: 'completed', outputs: { research, report }, warnings: [] },
       },
       {
         params: { graphId, announceChannelType: 'telegram', announceChannelId: '678' },
-        result: { graphId, runId, status: 'running', outputs: { research, report: null }, warnings: [] },
+        result: { graphId, runId, status: 'completed', outputs: { research, report }, warnings: [] },
       },
     ],
   },
@@ -116,14 +116,14 @@ export const graphMethods = defineMethods({
         result: {
           graphId,
           runId,
-          status: 'running',
-          isTerminal: false,
+          status: 'completed',
+          isTerminal: true,
           executionOrder: ['research', 'report'],
           nodes: {
             research: { status: 'completed', output: research, startedAt: 1763719200000, durationMs: 8200 },
-            report: { status: 'running', output: null, startedAt: 1763719208200 },
+            report: { status: 'completed', output: report, startedAt: 1763719208200, durationMs: 13_200 },
           },
-          stats: { total: 2, completed: 1, failed: 0, skipped: 0, running: 1, pending: 0 },
+          stats: { total: 2, completed: 2, failed: 0, skipped: 0, running: 0, pending: 0 },
           startedAt: 1763719200000,
         },
       },
@@ -144,7 +144,7 @@ export const graphMethods = defineMethods({
     idempotent: true,
     blobs: ['outputs'],
     errors: ['NOT_FOUND'],
-    examples: [{ params: { graphId }, result: { graphId, outputs: { research, report: null }, source: 'memory' } }],
+    examples: [{ params: { graphId }, result: { graphId, outputs: { research, report }, source: 'disk' } }],
   },
   'graph.cancel': {
     summary: 'Cancels a graph’s latest run: running nodes finish, no further node starts.',
@@ -224,10 +224,10 @@ export const graphMethods = defineMethods({
             {
               nodeId: 'report',
               status: 'completed',
-              output: '# The market for switches',
+              output: report,
               startedAt: 1763719208200,
               durationMs: 13_200,
-              artifacts: [{ filename: 'report-output.md', content: '# The market for switches' }],
+              artifacts: [{ filename: 'report-output.md', content: report }],
             },
           ],
         },

@@ -118,4 +118,12 @@ export const turnOrderOperations = {
     idempotent: true,
     reads: true,
   },
+  'turns.cancel': {
+    summary: 'Cancels a turn of the caller that has not ended, and returns how it stands.',
+    callers: ORDERING_SERVICES,
+    params: z.strictObject({ turnId: TurnId }),
+    result: z.object({ turnId: TurnId, state: TurnState }),
+    emits: TURN_EVENTS,
+    idempotent: true,
+  },
 } satisfies OperationSpecs;

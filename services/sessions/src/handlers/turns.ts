@@ -37,6 +37,14 @@ export function turnsOrder(runner: TurnRunner): Handler<'turns.order'> {
   };
 }
 
+/** Cancels one turn for the service that ordered it. */
+export function turnsCancel(runner: TurnRunner): Handler<'turns.cancel'> {
+  return async ({ turnId }, { principal }) => {
+    const { turns } = await runner.cancel({ turnId }, principal);
+    return { turnId, state: turns[0]?.state ?? 'cancelled' };
+  };
+}
+
 /** Runs a stateless turn. Closing the stream cancels it. */
 export function turnsRun(deps: StatelessDeps): Handler<'turns.run'> {
   return (turn, ctx) => runStateless(deps, turn, ctx);

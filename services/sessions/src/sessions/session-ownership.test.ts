@@ -126,6 +126,7 @@ const rows: Record<string, readonly Row[]> = {
   // A turn is visible to its client only, for every kind of token.
   'turns.resume': [],
   'turns.ends': [],
+  'turns.cancel': [],
   // Names a session as `turns.start` does, for other callers. Covered by `turn-orders.test.ts`.
   'turns.order': [],
   'agent.attach': [],

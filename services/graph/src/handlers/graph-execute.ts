@@ -1,0 +1,90 @@
+import type { Handler } from '@switchyard/bus';
+import { ServiceError, type Input, type Principal } from '@switchyard/contracts';
+import { mintId } from '@switchyard/security';
+import { newWork } from '@switchyard/work';
+import { findUnresolvedVariables } from '../definition/warnings.ts';
+import type { GraphDocument, RunDocument } from '../documents/collections.ts';
+import { newRunState } from '../engine/run-state.ts';
+import { readOutputs } from '../runs/run-outputs.ts';
+import { toStoredPrincipal } from '../runs/stored-principal.ts';
+import { getGraph } from './graph-access.ts';
+import type { HandlerDeps } from './handler-deps.ts';
+import { readInputs } from './read-inputs.ts';
+
+const MAX_WAIT_MS = 25_000;
+/** Runs of one tenant that have not ended. */
+const MAX_LIVE_RUNS = 100;
+
+/** Starts a run and waits for it. A run that takes longer goes on, and the answer has the outputs so far. */
+export function graphExecute(deps: HandlerDeps): Handler<'graph.execute'> {
+  return async (request, { principal, signal }) => {
+    const graph = await getGraph(deps, principal, request.graphId);
+    const inputs = readInputs(request.inputs);
+    const { runId } = await startRun(deps, principal, { graph, request, inputs });
+    const ended = await deps.waiters.wait(runId, {
+      read: () => deps.runs.for(principal).get(runId),
+      isDone: (run) => run === null || run.status !== 'running',
+      waitMs: MAX_WAIT_MS,
+      signal,
+    });
+    if (!ended) throw new ServiceError('NOT_FOUND', `The run ${runId} was deleted while the call waited for it.`);
+    return {
+      graphId: graph.graphId,
+      runId,
+      status: ended.run.status,
+      outputs: await readOutputs(deps, principal, ended),
+      warnings: [...graph.warnings, ...findUnresolvedVariables(graph.definition.nodes, inputs)],
+    };
+  };
+}
+
+interface StartRunOptions {
+  graph: GraphDocument;
+  request: Input<'graph.execute'>;
+  inputs: Record<string, string>;
+}
+
+/** Inserts a run and starts it. The same idempotency key of a client returns the same run. */
+async function startRun(deps: HandlerDeps, principal: Principal, { graph, request, inputs }: StartRunOptions): Promise<RunDocument> {
+  const { graphId, definition } = graph;
+  const { announceChannelType: channelType, announceChannelId: channelId, idempotencyKey } = request;
+  const hasGate = definition.nodes.some(({ type_id: type }) => type === 'approval-gate');
+  if (hasGate && (channelType === undefined || channelId === undefined)) throw missingChannel();
+  const live = await deps.runs.for(principal).count({ status: 'running' });
+  if (live >= MAX_LIVE_RUNS) throw tooManyRuns();
+  const startedAt = deps.now();
+  const agentId = principal.agent ?? principal.agents?.[0];
+  const run: RunDocument = {
+    ...newWork(),
+    runId: mintId('run'),
+    graphId,
+    principal: toStoredPrincipal(principal),
+    client: principal.client,
+    ...(agentId === undefined ? {} : { agentId }),
+    definition,
+    inputs,
+    ...(channelType === undefined || channelId === undefined ? {} : { announce: { channelType, channelId } }),
+    run: newRunState(definition, startedAt),
+    status: 'running',
+    started: false,
+    cancelRequested: false,
+    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    startedAt,
+  };
+  const fingerprint = JSON.stringify([graphId, inputs, channelType ?? null, channelId ?? null]);
+  const key = idempotencyKey === undefined ? {} : ({ key: ['client', 'idempotencyKey'], fingerprint } as const);
+  const { document } = await deps.runWork.add(principal, run, key);
+  await deps.graphs.for(principal).update({ graphId }, { set: { usedAt: startedAt } });
+  await deps.runWork.poll();
+  return document;
+}
+
+function missingChannel(): ServiceError {
+  const message = 'The graph has an approval-gate. Pass announceChannelType and announceChannelId, the channel that asks for approval.';
+  return new ServiceError('INVALID_ARGUMENT', message, { details: { reason: 'ANNOUNCE_CHANNEL' } });
+}
+
+function tooManyRuns(): ServiceError {
+  const message = `Too many active graphs: ${MAX_LIVE_RUNS} runs have not ended. Wait for one, or cancel one with graph.cancel.`;
+  return new ServiceError('RESOURCE_EXHAUSTED', message, { details: { reason: 'MAX_GRAPHS', retryable: true } });
+}

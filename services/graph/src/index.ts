@@ -1,0 +1,1 @@
+export { graph } from './service.ts';

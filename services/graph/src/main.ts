@@ -1,0 +1,4 @@
+import { runService } from '@switchyard/service-kit';
+import { graph } from './service.ts';
+
+await runService(graph);

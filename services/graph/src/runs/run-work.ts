@@ -1,0 +1,208 @@
+import type { Bus } from '@switchyard/bus';
+import type { Collection } from '@switchyard/store';
+import { createWork, newWork, type Lease, type Outcome, type Work } from '@switchyard/work';
+import type { OutputDocument, RunDocument, StepDocument } from '../documents/collections.ts';
+import { advance, type Advance, type StepRecord, type StepStart } from '../engine/advance.ts';
+import { listNodeChanges } from '../engine/node-changes.ts';
+import { noSpent, type RunState } from '../engine/run-state.ts';
+import { getTimeoutMs } from '../nodes/node-drivers.ts';
+import { cancelSteps } from './cancel-steps.ts';
+import { completedEvent, publishNodeChanges, startedEvent } from './run-events.ts';
+import { closed } from './step-work.ts';
+import { buildOrder } from './step-order.ts';
+
+const MAX_CONCURRENT_RUNS = 64;
+const MAX_ATTEMPTS = 20;
+/** A run whose wake-up was lost reads its steps after this time. */
+const STEP_POLL_INTERVAL_MS = 15_000;
+/** A run that has ended waits until it is resumed. */
+const NEVER = Number.MAX_SAFE_INTEGER;
+/** Most steps of one node: a debate of a hundred agents in five rounds, and its synthesizer. */
+const MAX_NODE_STEPS = 501;
+
+export interface GraphLimits {
+  /** Nodes of one run that run at once. */
+  maxRunning: number;
+  maxOutputChars: number;
+  /** Model steps of one turn. */
+  maxSteps: number;
+  /** Longest time of one turn in milliseconds; undefined without a limit. */
+  maxTurnMs: number | undefined;
+}
+
+export interface RunWorkDeps {
+  runs: Collection<RunDocument>;
+  steps: Collection<StepDocument>;
+  outputs: Collection<OutputDocument>;
+  bus: Bus;
+  owner: string;
+  now: () => number;
+  log: { warn(fields: object, message: string): void };
+  limits: () => GraphLimits;
+  stepWork: () => Work<StepDocument>;
+  /** Called after the state of a run changed. */
+  onChange: (runId: string) => void;
+}
+
+/** Advances runs. While its nodes run, a run is parked and no process holds it. */
+export function createRunWork(deps: RunWorkDeps): Work<RunDocument> {
+  const { runs, owner, now, log } = deps;
+  return createWork<RunDocument>({
+    documents: runs,
+    owner,
+    now,
+    log,
+    capacity: () => MAX_CONCURRENT_RUNS,
+    run: (lease) => advanceRun(deps, lease),
+    poison: {
+      maxAttempts: MAX_ATTEMPTS,
+      // The run can be resumed once the cause is gone.
+      outcome: (document) => ({ parkUntil: NEVER, ...endFields(document, { ...document.run, status: 'failed', completedAt: now() }) }),
+    },
+  });
+}
+
+async function advanceRun(deps: RunWorkDeps, lease: Lease<RunDocument>): Promise<Outcome<RunDocument>> {
+  const { document, tenant } = lease;
+  const before = document.run;
+  if (!Object.values(before.nodes).some(({ status }) => status === 'running') && before.status !== 'running') return { parkUntil: NEVER };
+  const stored = await loadSteps(deps, tenant, document);
+  const { maxRunning } = deps.limits();
+  const next = advance({
+    graph: document.definition,
+    state: before,
+    now: deps.now(),
+    steps: toRecords(document, stored),
+    cancelRequested: document.cancelRequested,
+    maxRunning,
+  });
+  await storeOutputs(deps, tenant, document.runId, next);
+  await cancelSteps(deps, tenant, findAbandoned(document.runId, stored, next));
+  if (!lease.isHeld()) return { parkUntil: deps.now() };
+  const { set, emit } = describeChange(document, next.state);
+  const hasChanged = JSON.stringify(next.state) !== JSON.stringify(before);
+  // The state names the steps before they exist, so that a replica that takes over starts them.
+  if (hasChanged) await lease.persist(() => lease.write({ set, emit }));
+  publishNodeChanges(deps, tenant, document, listNodeChanges(before, next.state));
+  deps.onChange(document.runId);
+  const missing = next.running.filter((start) => !stored.has(getStepId(document.runId, start)));
+  if (missing.length > 0) await startSteps(deps, tenant, { run: document, starts: missing, state: next.state });
+  return { parkUntil: getParkUntil(deps, next) };
+}
+
+function getParkUntil({ now }: RunWorkDeps, { state, running, nextAt }: Advance): number {
+  if (state.status !== 'running' && running.length === 0) return NEVER;
+  return Math.min(nextAt, now() + STEP_POLL_INTERVAL_MS);
+}
+
+/** Returns the fields and the events of a new state. */
+function describeChange(document: RunDocument, state: RunState): { set: Partial<RunDocument>; emit: ReturnType<typeof startedEvent>[] } {
+  const started = document.started ? [] : [startedEvent(document)];
+  const hasEnded = document.run.status === 'running' && state.status !== 'running';
+  if (hasEnded) return { ...endFields(document, state), emit: [...started, completedEvent(document, state)] };
+  return { set: { run: state, status: state.status, started: true }, emit: started };
+}
+
+function endFields(document: RunDocument, state: RunState) {
+  const { status, completedAt } = state;
+  const set = { run: state, status, started: true, completedAt, cancelRequested: false };
+  return { set, emit: [completedEvent(document, state)] };
+}
+
+export function getStepId(runId: string, { nodeId, attempt, step }: Pick<StepStart, 'nodeId' | 'attempt' | 'step'>): string {
+  return `${runId}/${nodeId}/${attempt}/${step}`;
+}
+
+type StoredSteps = ReadonlyMap<string, StepDocument>;
+
+/** Loads the steps of the nodes that run. */
+async function loadSteps({ steps }: RunWorkDeps, tenant: string, { runId, run }: RunDocument): Promise<StoredSteps> {
+  const running = Object.entries(run.nodes).filter(([, node]) => node.status === 'running');
+  const found = await Promise.all(
+    running.map(async ([nodeId, node]) => {
+      if (node.steps === 0) return [];
+      const ids = Array.from({ length: node.steps }, (_, step) => getStepId(runId, { nodeId, attempt: node.attempt, step }));
+      return (await steps.for({ tenant }).find({ stepId: { in: ids } }, { limit: MAX_NODE_STEPS })).items;
+    }),
+  );
+  return new Map(found.flat().map((step) => [step.stepId, step]));
+}
+
+function toRecords({ runId, run }: RunDocument, stored: StoredSteps): Record<string, (StepRecord | undefined)[]> {
+  const records = Object.entries(run.nodes).map(([nodeId, { steps, attempt }]) => [
+    nodeId,
+    Array.from({ length: steps }, (_, step) => {
+      const document = stored.get(getStepId(runId, { nodeId, attempt, step }));
+      return document && toRecord(document);
+    }),
+  ]);
+  return Object.fromEntries(records) as Record<string, (StepRecord | undefined)[]>;
+}
+
+function toRecord({ startedAt, finishedAt, text = '', error, permanent, spent = noSpent() }: StepDocument): StepRecord {
+  return { startedAt, end: finishedAt === undefined ? undefined : { text, error, permanent, spent } };
+}
+
+/** Returns the stored steps that have not ended and whose attempt is over. */
+function findAbandoned(runId: string, stored: StoredSteps, next: Advance): StepDocument[] {
+  const wanted = new Set(next.running.map((start) => getStepId(runId, start)));
+  return [...stored.values()].filter(({ stepId, finishedAt }) => finishedAt === undefined && !wanted.has(stepId));
+}
+
+/** Outputs are stored before the state that names them. */
+async function storeOutputs({ outputs, now }: RunWorkDeps, tenant: string, runId: string, next: Advance): Promise<void> {
+  const own = outputs.for({ tenant });
+  for (const { nodeId, text } of next.outputs) await own.replace({ outputId: `${runId}/${nodeId}`, runId, nodeId, text, createdAt: now() });
+}
+
+interface StartStepsOptions {
+  run: RunDocument;
+  starts: readonly StepStart[];
+  state: RunState;
+}
+
+async function startSteps(deps: RunWorkDeps, tenant: string, { run, starts, state }: StartStepsOptions): Promise<void> {
+  const outputs = await loadInputs(deps, tenant, run, starts);
+  const { maxOutputChars, maxSteps, maxTurnMs } = deps.limits();
+  for (const start of starts) {
+    const { request } = start;
+    const node = run.definition.nodes.find(({ node_id: nodeId }) => nodeId === start.nodeId)!;
+    const common = { ...newWork(), stepId: getStepId(run.runId, start), runId: run.runId, principal: run.principal, createdAt: deps.now() };
+    if ('ask' in request) {
+      const error = 'approvals are not installed';
+      const ended = { ...common, ...closed(deps.now()), state: 'failed' as const, error, permanent: true };
+      await deps.steps.for({ tenant }).replace(ended);
+      continue;
+    }
+    const rest = state.startedAt + state.waitedMs + run.definition.timeoutMs - deps.now();
+    const timeoutMs = Math.max(Math.min(getTimeoutMs(node), rest, maxTurnMs ?? Infinity), 1);
+    const order = buildOrder({
+      run,
+      start: { ...start, request },
+      outputs,
+      maxChars: maxOutputChars,
+      maxSteps,
+      timeoutMs: Math.ceil(timeoutMs),
+    });
+    await deps.stepWork().add({ tenant }, { ...common, order });
+  }
+  void deps
+    .stepWork()
+    .poll()
+    .catch(() => undefined);
+}
+
+/** Loads the outputs of the dependencies of the nodes that start. */
+async function loadInputs(
+  { outputs }: RunWorkDeps,
+  tenant: string,
+  run: RunDocument,
+  starts: readonly StepStart[],
+): Promise<Map<string, string>> {
+  const started = new Set(starts.map(({ nodeId }) => nodeId));
+  const sources = run.definition.nodes.filter((node) => started.has(node.node_id)).flatMap((node) => node.depends_on);
+  if (sources.length === 0) return new Map();
+  const ids = [...new Set(sources)].map((nodeId) => `${run.runId}/${nodeId}`);
+  const { items } = await outputs.for({ tenant }).find({ outputId: { in: ids } }, { limit: ids.length });
+  return new Map(items.map(({ nodeId, text }) => [nodeId, text]));
+}

@@ -1,0 +1,75 @@
+import type { Bus } from '@switchyard/bus';
+import { MAX } from '@switchyard/contracts';
+import type { Collection } from '@switchyard/store';
+import type { Work } from '@switchyard/work';
+import type { StepDocument } from '../documents/collections.ts';
+import { toPrincipal } from './stored-principal.ts';
+
+export interface StepEndSweepDeps {
+  steps: Collection<StepDocument>;
+  stepWork: Pick<Work<StepDocument>, 'wake' | 'poll'>;
+  bus: Bus;
+  log: { warn(fields: object, message: string): void };
+}
+
+/** Wakes the steps whose turns have ended, after the sessions service has woken this service. A lost wake-up only delays a step. */
+export function startStepEndSweep(deps: StepEndSweepDeps): Disposable {
+  const { bus, log } = deps;
+  let sweeping = false;
+  let again = false;
+  let closed = false;
+
+  /** Wake-ups during a sweep share one more sweep. */
+  async function sweep(): Promise<void> {
+    again = true;
+    if (sweeping) return;
+    sweeping = true;
+    try {
+      while (again && !closed) {
+        again = false;
+        await sweepStepEnds(deps);
+      }
+    } catch (err) {
+      log.warn({ err, errorKind: 'dependency', hint: 'each step asks again by itself' }, 'failed to check the turns of graph steps');
+    } finally {
+      sweeping = false;
+    }
+  }
+  const subscription = bus.onWake('graph', () => void sweep());
+  return {
+    [Symbol.dispose]() {
+      closed = true;
+      subscription.unsubscribe();
+    },
+  };
+}
+
+type PendingStep = StepDocument & { tenant: string };
+
+async function sweepStepEnds(deps: StepEndSweepDeps): Promise<void> {
+  let cursor: string | undefined;
+  do {
+    const page = await deps.steps.system().find({ turnPending: true }, { limit: MAX.many, ...(cursor === undefined ? {} : { cursor }) });
+    for (const batch of splitByClient(page.items)) await wakeEnded(deps, batch);
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  await deps.stepWork.poll();
+}
+
+/** Groups steps by client, because a client follows only its own turns. */
+function splitByClient(steps: readonly PendingStep[]): PendingStep[][] {
+  const byClient = Map.groupBy(steps, ({ tenant, principal }) => JSON.stringify([tenant, principal]));
+  return [...byClient.values()].flatMap((group) =>
+    Array.from({ length: Math.ceil(group.length / MAX.few) }, (_, at) => group.slice(at * MAX.few, (at + 1) * MAX.few)),
+  );
+}
+
+async function wakeEnded({ bus, stepWork }: StepEndSweepDeps, batch: readonly PendingStep[]): Promise<void> {
+  const [first] = batch;
+  if (!first) return;
+  const turnIds = batch.flatMap(({ turnId }) => turnId ?? []);
+  const { turns } = await bus.as(toPrincipal(first.tenant, first.principal)).call('turns.ends', { turnIds });
+  const running = new Set(turns.filter(({ state }) => state === 'queued' || state === 'running').map(({ turnId }) => turnId));
+  for (const { tenant, stepId, turnId } of batch)
+    if (turnId !== undefined && !running.has(turnId)) await stepWork.wake(tenant, stepId, {}, { turnPending: true });
+}

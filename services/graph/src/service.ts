@@ -1,0 +1,79 @@
+import { graph as contract } from '@switchyard/contracts';
+import { defineService, openAgentDirectory, systemClock } from '@switchyard/service-kit';
+import {
+  graphCollection,
+  outputCollection,
+  roomsCollection,
+  runCollection,
+  savedGraphCollection,
+  stepCollection,
+} from './documents/collections.ts';
+import { graphCancel } from './handlers/graph-cancel.ts';
+import { graphDefine } from './handlers/graph-define.ts';
+import { graphExecute } from './handlers/graph-execute.ts';
+import { graphOutputs } from './handlers/graph-outputs.ts';
+import { graphStatus } from './handlers/graph-status.ts';
+import type { HandlerDeps } from './handlers/handler-deps.ts';
+import { createRunWaiters } from './runs/run-waiters.ts';
+import { createRunWork } from './runs/run-work.ts';
+import { startStepEndSweep } from './runs/step-end-sweep.ts';
+import { createStepWork } from './runs/step-work.ts';
+
+const DEFAULT_MAX_RUNNING = 4;
+const DEFAULT_MAX_OUTPUT_CHARS = 12_000;
+const DEFAULT_MAX_SUB_AGENTS = 20;
+
+/** Runs graphs of agent tasks. */
+export const graph = defineService({
+  contract,
+  version: '0.1.0',
+  settings: ['security'],
+
+  async setup({ settings, store, bus, log, own, replica, env }) {
+    const documents = await store.open({
+      graphs: graphCollection,
+      saved: savedGraphCollection,
+      runs: runCollection,
+      steps: stepCollection,
+      outputs: outputCollection,
+      rooms: roomsCollection,
+    });
+    const agents = own.use(await openAgentDirectory(bus, env, log));
+    const now = (): number => store.now();
+    const limits = (): ReturnType<HandlerDeps['limits']> => {
+      const { graphMaxConcurrency, graphMaxResultLength, graphMaxGlobalSubAgents, subAgentMaxSteps, subagentContext } =
+        settings.current.security.agentToAgent;
+      const { graphStuckKillThresholdMs: maxTurnMs } = subagentContext;
+      return {
+        maxRunning: graphMaxConcurrency ?? DEFAULT_MAX_RUNNING,
+        maxOutputChars: graphMaxResultLength ?? DEFAULT_MAX_OUTPUT_CHARS,
+        maxSubAgents: graphMaxGlobalSubAgents ?? DEFAULT_MAX_SUB_AGENTS,
+        maxSteps: subAgentMaxSteps,
+        maxTurnMs: maxTurnMs === 0 ? undefined : maxTurnMs,
+      };
+    };
+    const waiters = createRunWaiters(systemClock);
+    const common = { ...documents, bus, log, owner: replica, now, limits };
+    const runWork = own.use(createRunWork({ ...common, stepWork: () => stepWork, onChange: (runId) => waiters.notify(runId) }));
+    const stepWork = own.use(
+      createStepWork({
+        ...common,
+        maxSteps: () => limits().maxSubAgents,
+        async wakeRun(tenant, runId) {
+          await runWork.wake(tenant, runId);
+          void runWork.poll().catch(() => undefined);
+        },
+      }),
+    );
+    own.use(startStepEndSweep({ ...common, stepWork }));
+    await Promise.all([runWork.poll(), stepWork.poll()]);
+    const deps: HandlerDeps = { ...common, runWork, agents, waiters, clock: systemClock };
+    return {
+      'graph.define': graphDefine(deps),
+      'graph.execute': graphExecute(deps),
+      'graph.status': graphStatus(deps),
+      'graph.outputs': graphOutputs(deps),
+      'graph.cancel': graphCancel(deps),
+    };
+  },
+});
