@@ -4,7 +4,7 @@ import { contextEngine, contextGuard, contextPruning } from './agent-context.ts'
 import * as model from './agent-model.ts';
 import { scheduler, session } from './agent-session.ts';
 import { skills } from './agent-skills.ts';
-import { between, count, flag, positive, ratio, text, texts, Positive } from './kinds.ts';
+import { between, count, flag, positive, ratio, share, text, texts, Positive } from './kinds.ts';
 import { createPatchSchema } from './patch.ts';
 import { maxKeys } from '../values/max-keys.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
@@ -161,7 +161,13 @@ export const AgentConfig = z
     skills,
     scheduler,
     session,
-    concurrency: z.strictObject({ maxConcurrentRuns: positive(4), maxQueuedPerSession: positive(50) }).prefault({}),
+    concurrency: z
+      .strictObject({
+        maxConcurrentRuns: positive(4),
+        maxQueuedPerSession: positive(50),
+        clientShare: share(1).describe('share of maxConcurrentRuns that one client may use on a replica; rounded down, at least one turn'),
+      })
+      .prefault({}),
     elevatedReply,
     tracing: z.strictObject({ enabled: flag(false), outputDir: text('{dataDir}/traces') }).prefault({}),
     secrets: z.strictObject({ allow: texts() }).prefault({}).describe('names of secrets its tools may read'),

@@ -24,6 +24,8 @@ export const count = (preset: number) => Count.default(preset);
 /** A whole number between two bounds, both included. A number outside is refused, never clamped. */
 export const between = (least: number, max: number, preset: number) => z.int().min(least).max(max).default(preset);
 export const ratio = (preset: number) => z.number().min(0).max(1).default(preset);
+/** A part of something that is shared. Zero would exclude its holder. */
+export const share = (preset: number) => z.number().gt(0).max(1).default(preset);
 export const percent = (preset: number) => z.number().min(0).max(100).default(preset);
 export const port = (preset: number) => z.int().min(1).max(65_535).default(preset);
 export const text = (preset = '') => boundedString(MAX.value).default(preset);

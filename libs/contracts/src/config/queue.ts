@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, flag, positive, text } from './kinds.ts';
+import { count, flag, positive, share, text } from './kinds.ts';
 import { maxKeys } from '../values/max-keys.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
@@ -39,6 +39,12 @@ export const queue = z
   .strictObject({
     enabled: flag(true),
     maxConcurrentSessions: positive(10).describe('concurrent turns of one replica'),
+    tenantShare: share(0.8).describe(
+      'share of the concurrent turns of a replica that one tenant may use once another tenant has agents, so that its long turns never keep others out; rounded down, at least one turn',
+    ),
+    clientShare: share(1).describe(
+      "share of its tenant's concurrent turns on a replica that one client may use; rounded down, at least one turn",
+    ),
     maxWaiting: positive(10_000).describe('waiting turns of one tenant'),
     waitTimeoutMs: positive(600_000).describe('maximum waiting time of a turn for its agent'),
     cleanupIdleMs: positive(600_000),

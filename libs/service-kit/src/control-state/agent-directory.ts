@@ -25,6 +25,8 @@ export interface AgentDirectory extends AsyncDisposable {
   default(tenant: string): Agent;
   /** Agents of all tenants. */
   listAllTenants(): Iterable<Agent>;
+  /** Returns whether more than one tenant has agents. */
+  hasSeveralTenants(): boolean;
   /** With `held`, only the agents listed there. The same array until an agent changes. */
   all(tenant: string, held?: readonly string[]): readonly Agent[];
 }
@@ -32,7 +34,11 @@ export interface AgentDirectory extends AsyncDisposable {
 export async function openAgentDirectory(bus: Bus, env: Variables, log: Logger): Promise<AgentDirectory> {
   const projections = await watchBucket(bus, AGENTS_BUCKET, agentSchema(env), log);
   const byTenant = new Map<string, readonly Agent[]>();
-  projections.onChange(() => byTenant.clear());
+  let severalTenants: boolean | undefined;
+  projections.onChange(() => {
+    byTenant.clear();
+    severalTenants = undefined;
+  });
 
   function all(tenant: string, held?: readonly string[]): readonly Agent[] {
     const list = held === undefined ? tenant : JSON.stringify([tenant, ...held]);
@@ -53,6 +59,7 @@ export async function openAgentDirectory(bus: Bus, env: Variables, log: Logger):
     },
     all,
     listAllTenants: () => projections.entries.values(),
+    hasSeveralTenants: () => (severalTenants ??= new Set(projections.entries.values().map(({ tenant }) => tenant)).size > 1),
     [Symbol.asyncDispose]: () => projections[Symbol.asyncDispose](),
   };
 }

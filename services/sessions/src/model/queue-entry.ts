@@ -1,7 +1,7 @@
-import { bucketKey } from '@switchyard/contracts';
+import { bucketKey, bucketKeyParts } from '@switchyard/contracts';
 import type { TurnDocument } from './turn-document.ts';
 
-/** An entry of a session queue: a turn, its agent and its times. */
+/** An entry of a session queue: a turn, its agent, its client and its times. */
 export interface QueueEntry {
   turnId: string;
   agentId: string;
@@ -11,21 +11,21 @@ export interface QueueEntry {
   notBefore: number;
   /** Lane of the turn, if lanes are configured. */
   lane?: string | undefined;
+  /** Empty in entries of earlier versions, which did not name the client. */
+  client: string;
 }
 
-type QueuedTurn = Pick<TurnDocument, 'turnId' | 'agentId' | 'createdAt' | 'debounceUntil' | 'lane'>;
+type QueuedTurn = Pick<TurnDocument, 'turnId' | 'agentId' | 'client' | 'createdAt' | 'debounceUntil' | 'lane'>;
 
 /** Formats an entry as text, so that a write guard can match it and a write can remove it. The same turn always gives the same text. */
-export function formatEntry({ turnId, agentId, createdAt, debounceUntil, lane }: QueuedTurn): string {
-  const plain = `${turnId} ${createdAt} ${agentId}`;
-  if (lane !== undefined) return `${plain} ${debounceUntil ?? createdAt} ${encodeLane(lane)}`;
-  return debounceUntil === undefined ? plain : `${plain} ${debounceUntil}`;
+export function formatEntry({ turnId, agentId, client, createdAt, debounceUntil, lane }: QueuedTurn): string {
+  return [turnId, createdAt, agentId, debounceUntil ?? createdAt, encode(lane), encode(client)].join(' ');
 }
 
 export function parseEntry(text: string): QueueEntry {
-  const [turnId = '', acceptedAt = '0', agentId = '', notBefore = acceptedAt, lane] = text.split(' ');
-  const entry = { turnId, agentId, acceptedAt: Number(acceptedAt), notBefore: Number(notBefore) };
-  return lane === undefined ? entry : { ...entry, lane: decodeURIComponent(lane) };
+  const [turnId = '', acceptedAt = '0', agentId = '', notBefore = acceptedAt, lane, client = ''] = text.split(' ');
+  const entry = { turnId, agentId, acceptedAt: Number(acceptedAt), notBefore: Number(notBefore), client: decodeURIComponent(client) };
+  return lane ? { ...entry, lane: decodeURIComponent(lane) } : entry;
 }
 
 /** Session fields that are set while the queue head waits and no replica holds the lease. */
@@ -33,29 +33,27 @@ export function waitingFields(tenant: string, entry: QueueEntry): { waitsFor: st
   return { waitsFor: formatWaitsFor(tenant, entry), runnableAt: entry.notBefore };
 }
 
-/** Formats the key under which a turn waits: its agent, and its lane if lanes are configured. */
-export function formatWaitsFor(tenant: string, { agentId, lane }: Pick<QueueEntry, 'agentId' | 'lane'>): string {
-  return formatLaneKey(bucketKey(tenant, agentId), lane);
+/** What the scheduler distinguishes: turns with the same agent, client and lane run in the order of their acceptance. */
+export interface WaitKey {
+  tenant: string;
+  agentId: string;
+  client: string;
+  lane?: string | undefined;
 }
 
-/** Formats the key of a lane of an agent (`bucketKey`). */
-export function formatLaneKey(agent: string, lane: string | undefined): string {
-  return lane === undefined ? agent : `${agent} ${encodeLane(lane)}`;
+/** Formats the key under which a turn waits: its agent, its lane if lanes are configured, and its client. */
+export function formatWaitsFor(tenant: string, { agentId, lane, client }: Pick<QueueEntry, 'agentId' | 'lane' | 'client'>): string {
+  return [bucketKey(tenant, agentId), encode(lane), encode(client)].join(' ');
 }
 
-/** Returns the agent key (`bucketKey`) of a wait key. Agent keys contain no space. */
-export function parseAgentKey(waitsFor: string): string {
-  const end = waitsFor.indexOf(' ');
-  return end === -1 ? waitsFor : waitsFor.slice(0, end);
+export function parseWaitsFor(waitsFor: string): WaitKey {
+  const [agent = '', lane, client = ''] = waitsFor.split(' ');
+  const { tenant = '', id: agentId = '' } = bucketKeyParts(agent) ?? {};
+  const key = { tenant, agentId, client: decodeURIComponent(client) };
+  return lane ? { ...key, lane: decodeURIComponent(lane) } : key;
 }
 
-/** Returns the lane of a wait key. */
-export function parseLane(waitsFor: string): string | undefined {
-  const end = waitsFor.indexOf(' ');
-  return end === -1 ? undefined : decodeURIComponent(waitsFor.slice(end + 1));
-}
-
-/** Encodes the lane name, because entries are split at spaces. */
-function encodeLane(lane: string): string {
-  return encodeURIComponent(lane.toWellFormed());
+/** Encodes a name, because entries and keys are split at spaces. */
+function encode(name = ''): string {
+  return encodeURIComponent(name.toWellFormed());
 }

@@ -63,7 +63,7 @@ export const SessionDocument = z.object({
   leaseUntil: instant,
   /** Increases with each lease. Starts at the creation time, so that a recreated session never repeats a value. */
   fence: count,
-  /** Agent and lane of the queue head (`model/queue-entry.ts`). Set only while the head waits and no replica holds the lease. */
+  /** Agent, lane and client of the queue head (`model/queue-entry.ts`). Set only while the head waits and no replica holds the lease. */
   waitsFor: z.string().optional(),
   /** Time since which the queue head can run. Set only while no replica holds the lease. */
   runnableAt: instant.optional(),

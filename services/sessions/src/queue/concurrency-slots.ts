@@ -1,8 +1,8 @@
-/** Slots for concurrently running turns on this replica: in total, per agent and per lane. */
+/** Slots for concurrently running turns on this replica. Each turn counts against several limits. */
 export interface Slots {
-  hasRoom(agent: string, limits: SlotLimits): boolean;
-  /** Undefined when no slot is free. */
-  take(agent: string, limits: SlotLimits): Slot | undefined;
+  hasRoom(limits: readonly SlotLimit[]): boolean;
+  /** Undefined when a limit is reached. */
+  take(limits: readonly SlotLimit[]): Slot | undefined;
 }
 
 /** Permission to run one turn. Must be released exactly once. */
@@ -10,36 +10,33 @@ export interface Slot {
   release(): void;
 }
 
-export interface SlotLimits {
-  total: number;
-  perAgent: number;
-  /** Lane of the turn, if lanes are configured. */
-  lane?: { name: string; max: number } | undefined;
+/** A limit of running turns, such as those of one agent. */
+export interface SlotLimit {
+  /** Turns with the same name share the limit. */
+  name: string;
+  max: number;
 }
 
 export function createSlots(): Slots {
-  const [byAgent, byLane] = [new Map<string, number>(), new Map<string, number>()];
-  let takenCount = 0;
-
-  const hasRoom = (agent: string, { total, perAgent, lane }: SlotLimits): boolean =>
-    takenCount < total && (byAgent.get(agent) ?? 0) < perAgent && (lane === undefined || (byLane.get(lane.name) ?? 0) < lane.max);
-
+  const counts = new Map<string, number>();
+  const hasRoom = (limits: readonly SlotLimit[]): boolean => limits.every(({ name, max }) => (counts.get(name) ?? 0) < max);
   return {
     hasRoom,
-    take(agent, limits) {
-      if (!hasRoom(agent, limits)) return undefined;
-      add(byAgent, agent, 1);
-      if (limits.lane) add(byLane, limits.lane.name, 1);
-      takenCount += 1;
+    take(limits) {
+      if (!hasRoom(limits)) return undefined;
+      for (const { name } of limits) add(counts, name, 1);
       return {
         release() {
-          add(byAgent, agent, -1);
-          if (limits.lane) add(byLane, limits.lane.name, -1);
-          takenCount -= 1;
+          for (const { name } of limits) add(counts, name, -1);
         },
       };
     },
   };
+}
+
+/** Returns a share of slots, rounded down but at least one. */
+export function getShare(max: number, share: number): number {
+  return Math.max(1, Math.floor(max * share));
 }
 
 function add(counts: Map<string, number>, name: string, change: number): void {

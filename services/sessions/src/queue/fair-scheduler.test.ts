@@ -11,6 +11,24 @@ test('alternates between tenants, and between the agents of a tenant', () => {
   assert.deepEqual(order, ['big.a', 'small.a', 'big.b', 'small.a', 'big.c', 'small.a', 'big.a', 'small.a']);
 });
 
+test('alternates between the clients of a tenant, and between the agents of a client', () => {
+  const rota = createFairScheduler();
+  for (const key of ['t.a  busy', 't.b  busy', 't.c  busy', 't.a  light']) rota.add(key);
+  const order = Array.from({ length: 8 }, () => rota.next(always));
+  assert.deepEqual(order, ['t.a  busy', 't.a  light', 't.b  busy', 't.a  light', 't.c  busy', 't.a  light', 't.a  busy', 't.a  light']);
+});
+
+test('reports waiting keys of the same agent that have room', () => {
+  const rota = createFairScheduler();
+  for (const key of ['t.a  one', 't.b  one', 'u.a  one']) rota.add(key);
+  assert.equal(rota.isAnyWaiting('t.a  two', always), true);
+  assert.equal(
+    rota.isAnyWaiting('t.a  two', (key) => key !== 't.a  one'),
+    false,
+  );
+  assert.deepEqual([rota.isAnyWaiting('t.a  one', always), rota.isAnyWaiting('t.c  two', always)], [false, false]);
+});
+
 test('skips a key without free capacity and keeps its position', () => {
   const rota = createFairScheduler();
   for (const agent of ['t.a', 't.b']) rota.add(agent);

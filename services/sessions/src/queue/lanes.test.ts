@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Settings } from '@switchyard/service-kit';
-import { parseEntry, formatEntry, formatWaitsFor } from '../model/queue-entry.ts';
+import { parseEntry, parseWaitsFor, formatEntry, formatWaitsFor } from '../model/queue-entry.ts';
 import { getLanes } from './lanes.ts';
 
 type Queue = Settings<'queue'>['current']['queue'];
@@ -71,14 +71,32 @@ test('returns undefined when disabled, and computes lanes once per configuration
 });
 
 test('formats an entry with any lane name to the same text each time', () => {
-  const turn = { turnId: 'turn_1', agentId: 'one', createdAt: 5 };
+  const turn = { turnId: 'turn_1', agentId: 'one', client: 'a b', createdAt: 5 };
   for (const name of ['high', 'a b', '50%', 'ü/ö', '\ud800']) {
     const text = formatEntry({ ...turn, lane: name });
-    assert.equal(text.split(' ').length, 5);
-    assert.deepEqual(parseEntry(text), { turnId: 'turn_1', agentId: 'one', acceptedAt: 5, notBefore: 5, lane: name.toWellFormed() });
+    assert.equal(text.split(' ').length, 6);
+    const expected = { turnId: 'turn_1', agentId: 'one', client: 'a b', acceptedAt: 5, notBefore: 5, lane: name.toWellFormed() };
+    assert.deepEqual(parseEntry(text), expected);
     assert.equal(text, formatEntry({ ...turn, lane: name }));
   }
-  assert.equal(formatEntry(turn), 'turn_1 5 one');
+  assert.equal(formatEntry(turn), 'turn_1 5 one 5  a%20b');
   assert.deepEqual(parseEntry(formatEntry({ ...turn, debounceUntil: 9, lane: 'high' })).notBefore, 9);
-  assert.notEqual(formatWaitsFor('t', { agentId: 'a', lane: 'b' }), formatWaitsFor('t', { agentId: 'a' }));
+});
+
+test('parses entries of versions that did not name the client', () => {
+  const turn = { turnId: 'turn_1', agentId: 'one', client: '', acceptedAt: 5, notBefore: 5 };
+  assert.deepEqual(parseEntry('turn_1 5 one'), turn);
+  assert.deepEqual(parseEntry('turn_1 5 one 5 high'), { ...turn, lane: 'high' });
+});
+
+test('wait keys differ by tenant, agent, client and lane, and are parsed to the same parts', () => {
+  const keys = ['a', 'a b'].flatMap((name) => [
+    { tenant: name, agentId: 'a', client: 'c' },
+    { tenant: 't', agentId: name, client: 'c' },
+    { tenant: 't', agentId: 'z', client: name },
+    { tenant: 't', agentId: 'z', client: 'c', lane: name },
+  ]);
+  const texts = keys.map((key) => formatWaitsFor(key.tenant, key));
+  assert.equal(new Set(texts).size, keys.length);
+  assert.deepEqual(texts.map(parseWaitsFor), keys);
 });

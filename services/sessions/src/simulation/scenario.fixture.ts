@@ -139,6 +139,8 @@ function getSettings({ mode: defaultMode, policy, gathersMs = 0, climbsMs }: Wai
     enabled: true,
     cleanupIdleMs: 60_000,
     maxConcurrentSessions: 3,
+    tenantShare: 1,
+    clientShare: 1,
     defaultMode,
     defaultOverflow,
     perChannel: {},
@@ -196,6 +198,7 @@ function getDirectory(all: readonly Agent[]): AgentDirectory {
     find: (tenant, agentId) => (tenant === 'default' ? all.find((agent) => agent.agentId === agentId) : undefined),
     default: () => all[0]!,
     listAllTenants: () => [],
+    hasSeveralTenants: () => false,
     all: (tenant) => (tenant === 'default' ? all : []),
     [Symbol.asyncDispose]: async () => undefined,
   };

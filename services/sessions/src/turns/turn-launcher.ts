@@ -1,4 +1,3 @@
-import { bucketKeyParts } from '@switchyard/contracts';
 import { LRUCache } from 'lru-cache';
 import type { ModelRef } from '@switchyard/models';
 import type { Settings } from '@switchyard/service-kit';
@@ -6,7 +5,7 @@ import type { Agent } from '../agents/agent-directory.ts';
 import { createBeginnings } from '../context/history-prefix-cache.ts';
 import type { SessionDocument } from '../model/session-document.ts';
 import type { TurnDocument } from '../model/turn-document.ts';
-import { parseAgentKey, formatLaneKey, parseLane, parseEntry, formatWaitsFor } from '../model/queue-entry.ts';
+import { parseEntry, formatWaitsFor, parseWaitsFor } from '../model/queue-entry.ts';
 import { getLanes } from '../queue/lanes.ts';
 import { claimSession } from '../queue/session-queue.ts';
 import { getDebounce, getQueueMode } from '../queue/queue-policy.ts';
@@ -17,7 +16,7 @@ import { createLaneScheduler, type LaneScheduler } from '../queue/lane-scheduler
 import { coalesce } from '../queue/coalesce.ts';
 import { createRecall } from '../context/exchange-cache.ts';
 import { createFairScheduler, type FairScheduler } from '../queue/fair-scheduler.ts';
-import { createSlots, type Slot, type SlotLimits, type Slots } from '../queue/concurrency-slots.ts';
+import { createSlots, getShare, type Slot, type SlotLimit, type Slots } from '../queue/concurrency-slots.ts';
 import { workOnSession, type StartedTurn, type SessionWorkerDeps } from './execution/session-worker.ts';
 
 /** Maximum number of cached ids of announced turns, and of followed turns. */
@@ -28,11 +27,11 @@ const DRAIN_SHARE = 1 / 4;
 const MAX_CACHED_CHARS = 8_388_608;
 /** Minimum interval between wake messages to other replicas. */
 const WAKE_INTERVAL_MS = 100;
-/** Maximum number of agents per poll. */
-const MAX_AGENTS_PER_POLL = 1_000;
-/** Maximum concurrent claims per agent. */
+/** Maximum number of wait keys per poll. The next poll continues after them. */
+const MAX_KEYS_PER_POLL = 1_000;
+/** Maximum concurrent claims per wait key. */
 const MAX_CLAIM_BATCH_SIZE = 32;
-/** Maximum number of overdue turns ended per agent and poll. */
+/** Maximum number of overdue turns ended per wait key and poll. */
 const MAX_OVERDUE_TURNS = 1_000;
 
 export interface LauncherDeps extends Omit<
@@ -53,9 +52,9 @@ export interface LauncherDeps extends Omit<
 /** Runs accepted turns: one at a time per session, and as many in parallel as there are slots. */
 export interface TurnLauncher extends AsyncDisposable {
   /** Reserves a slot for an arriving turn if one is free and no waiting turn is entitled to it. */
-  reserve(tenant: string, agent: Agent, lane: string | undefined): Slot | undefined;
+  reserve(arriving: ArrivingTurn): Slot | undefined;
   /** Returns whether such a slot is free. */
-  hasRoom(tenant: string, agent: Agent, lane: string | undefined): boolean;
+  hasRoom(arriving: ArrivingTurn): boolean;
   /** Releases a reserved slot that was not used. */
   unreserve(slot: Slot): void;
   /** Publishes the accepted frame of a turn. */
@@ -70,6 +69,14 @@ export interface TurnLauncher extends AsyncDisposable {
   pollWaiting(): Promise<void>;
   /** Returns the number of turns that run on this replica. */
   runningCount(): number;
+}
+
+/** What decides about the slot of an arriving turn. */
+export interface ArrivingTurn {
+  tenant: string;
+  client: string;
+  agent: Agent;
+  lane: string | undefined;
 }
 
 export interface StartedSession extends StartedTurn {
@@ -93,18 +100,20 @@ interface LauncherState extends LauncherDeps {
   stopping: AbortController;
   draining: boolean;
   wokenAt: number;
+  /** Last wait key of a poll that did not reach all keys. */
+  lastPolled: string;
 }
 
 export function createLauncher(deps: LauncherDeps): TurnLauncher {
   const state = createState(deps);
   return {
-    reserve(tenant, agent, lane) {
-      const waitsFor = formatWaitsFor(tenant, { agentId: agent.agentId, lane });
-      return isNext(state, waitsFor) ? takeSlot(state, waitsFor, agent) : undefined;
+    reserve(arriving) {
+      const waitsFor = getWaitKey(arriving);
+      return isNext(state, waitsFor) ? state.slots.take(getSlotLimits(state, arriving.agent, waitsFor)) : undefined;
     },
-    hasRoom(tenant, agent, lane) {
-      const waitsFor = formatWaitsFor(tenant, { agentId: agent.agentId, lane });
-      return isNext(state, waitsFor) && state.slots.hasRoom(parseAgentKey(waitsFor), getSlotLimits(state, agent, waitsFor));
+    hasRoom(arriving) {
+      const waitsFor = getWaitKey(arriving);
+      return isNext(state, waitsFor) && state.slots.hasRoom(getSlotLimits(state, arriving.agent, waitsFor));
     },
     unreserve(slot) {
       slot.release();
@@ -121,7 +130,7 @@ export function createLauncher(deps: LauncherDeps): TurnLauncher {
       const waitsFor = formatWaitsFor(tenant, coming);
       state.scheduler.add(waitsFor);
       state.laneScheduler.added(waitsFor, coming.notBefore);
-      dispatch(state);
+      if (hasRoom(state, waitsFor)) dispatch(state);
       if (!hasRoom(state, waitsFor)) wakePeers(state);
     },
     pollWaiting: coalesce(() =>
@@ -151,6 +160,7 @@ function createState(deps: LauncherDeps): LauncherState {
     stopping,
     draining: false,
     wokenAt: -WAKE_INTERVAL_MS,
+    lastPolled: '',
   };
   const cacheOptions = { maxChars: MAX_CACHED_CHARS, ttlMs: () => deps.settings.current.queue.cleanupIdleMs, clock: deps.clock };
   const state: LauncherState = {
@@ -171,40 +181,49 @@ function createState(deps: LauncherDeps): LauncherState {
   return state;
 }
 
-function getSlotLimits({ settings }: LauncherState, agent: Agent, waitsFor: string): SlotLimits {
+function getWaitKey({ tenant, agent, ...arriving }: ArrivingTurn): string {
+  return formatWaitsFor(tenant, { agentId: agent.agentId, ...arriving });
+}
+
+/**
+ * Returns the limits that a turn counts against. Running turns are not interrupted, so shares also apply while no other turn waits; the
+ * share of a tenant applies once another tenant has agents.
+ */
+function getSlotLimits({ settings, agents }: LauncherState, { config }: Agent, waitsFor: string): SlotLimit[] {
   const { queue } = settings.current;
-  const limits = { total: queue.maxConcurrentSessions, perAgent: agent.config.concurrency.maxConcurrentRuns };
-  const name = parseLane(waitsFor);
-  const lanes = name === undefined ? undefined : getLanes(queue);
-  return name === undefined || !lanes ? limits : { ...limits, lane: { name, max: lanes.get(name).concurrency } };
+  const { tenant, agentId, client, lane } = parseWaitsFor(waitsFor);
+  const { maxConcurrentRuns, clientShare } = config.concurrency;
+  const ofTenant = agents.hasSeveralTenants() ? getShare(queue.maxConcurrentSessions, queue.tenantShare) : queue.maxConcurrentSessions;
+  const lanes = lane === undefined ? undefined : getLanes(queue);
+  const [tenantName, agentName] = [JSON.stringify([tenant]), JSON.stringify([tenant, { agentId }])];
+  return [
+    { name: '', max: queue.maxConcurrentSessions },
+    { name: tenantName, max: ofTenant },
+    { name: `${tenantName} ${client}`, max: getShare(ofTenant, queue.clientShare) },
+    { name: agentName, max: maxConcurrentRuns },
+    { name: `${agentName} ${client}`, max: getShare(maxConcurrentRuns, clientShare) },
+    ...(lane === undefined || !lanes ? [] : [{ name: `lane ${lane}`, max: lanes.get(lane).concurrency }]),
+  ];
 }
 
-function takeSlot(state: LauncherState, waitsFor: string, agent: Agent): Slot | undefined {
-  return state.slots.take(parseAgentKey(waitsFor), getSlotLimits(state, agent, waitsFor));
-}
-
-/** An arriving turn does not overtake waiting turns of its agent, except those whose lane is full. */
+/** An arriving turn does not overtake waiting turns of its agent, except those whose lane or share is full. */
 function isNext(state: LauncherState, waitsFor: string): boolean {
-  const { draining, scheduler, settings } = state;
+  const { draining, scheduler } = state;
   if (draining || scheduler.has(waitsFor)) return false;
-  const agent = parseAgentKey(waitsFor);
-  if (agent === waitsFor) return true;
-  const lanes = getLanes(settings.current.queue)?.names ?? [];
-  const others = [agent, ...lanes.map((lane) => formatLaneKey(agent, lane))];
-  return !others.some((other) => other !== waitsFor && scheduler.has(other) && hasRoom(state, other));
+  return !scheduler.isAnyWaiting(waitsFor, (other) => hasRoom(state, other));
 }
 
 /** Resolves the agent of a wait key. `known` is false until the registry has published agents. */
 function findAgent({ agents }: LauncherState, waitsFor: string): { agent: Agent | undefined; known: boolean } {
-  const { tenant = '', id = '' } = bucketKeyParts(parseAgentKey(waitsFor)) ?? {};
-  const agent = agents.find(tenant, id);
+  const { tenant, agentId } = parseWaitsFor(waitsFor);
+  const agent = agents.find(tenant, agentId);
   return { agent, known: agent !== undefined || agents.all(tenant).length > 0 };
 }
 
 /** A turn whose agent was deleted needs no slot, because it only ends. */
 function hasRoom(state: LauncherState, waitsFor: string): boolean {
   const { agent, known } = findAgent(state, waitsFor);
-  return agent ? state.slots.hasRoom(parseAgentKey(waitsFor), getSlotLimits(state, agent, waitsFor)) : known;
+  return agent ? state.slots.hasRoom(getSlotLimits(state, agent, waitsFor)) : known;
 }
 
 /** Claims sessions while slots are free, in scheduler order. */
@@ -219,15 +238,17 @@ function dispatch(state: LauncherState): void {
 async function claimFor(state: LauncherState, waitsFor: string): Promise<void> {
   const { scheduler, laneScheduler, claims, sessions, holds, clock, log } = state;
   const { agent } = findAgent(state, waitsFor);
-  const slot = agent && takeSlot(state, waitsFor, agent);
+  const slot = agent && state.slots.take(getSlotLimits(state, agent, waitsFor));
   const [lookedAt, since] = [scheduler.time, clock.now()];
   claims.begin(waitsFor);
   try {
     const claimed = await claimSession(sessions, waitsFor, holds.newRequest());
     claims.end(waitsFor, claimed !== null);
     if (claimed) {
-      laneScheduler.served(waitsFor, parseEntry(claimed.session.queue[0] ?? '').notBefore);
-      runSession(state, holds.add(claimed, since), { waitsFor, slot });
+      const head = parseEntry(claimed.session.queue[0] ?? '');
+      laneScheduler.served(waitsFor, head.notBefore);
+      // Another version of the service may have written the wait key in another form.
+      runSession(state, holds.add(claimed, since), { waitsFor: formatWaitsFor(claimed.tenant, head), slot });
     } else {
       removeWaiting(state, waitsFor, lookedAt);
       slot?.release();
@@ -296,12 +317,12 @@ function wakePeers(state: LauncherState): void {
   state.bus.wake('sessions');
 }
 
-/** Advances from agent to agent, however many turns wait for each. */
+/** Advances from wait key to wait key, however many turns wait for each. */
 async function look(state: LauncherState): Promise<void> {
-  let last = '';
-  for (let n = 0; n < MAX_AGENTS_PER_POLL && !state.draining; n += 1) {
-    const { items } = await state.sessions.system().find(
-      { waitsFor: { gt: last } },
+  const { sessions, scheduler, laneScheduler, settings, store } = state;
+  for (let n = 0; n < MAX_KEYS_PER_POLL && !state.draining; n += 1) {
+    const { items } = await sessions.system().find(
+      { waitsFor: { gt: state.lastPolled } },
       {
         sort: [
           ['waitsFor', 'asc'],
@@ -311,11 +332,11 @@ async function look(state: LauncherState): Promise<void> {
       },
     );
     const { waitsFor: found, runnableAt = 0 } = items[0] ?? {};
+    state.lastPolled = found ?? '';
     if (found === undefined) break;
-    state.scheduler.add(found);
-    state.laneScheduler.setFirst(found, runnableAt);
-    if (!hasRoom(state, found)) await endOverdue(state, found);
-    last = found;
+    scheduler.add(found);
+    laneScheduler.setFirst(found, runnableAt);
+    if (!hasRoom(state, found) && runnableAt <= store.now() - settings.current.queue.waitTimeoutMs) await endOverdue(state, found);
   }
   dispatch(state);
 }

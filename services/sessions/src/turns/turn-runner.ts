@@ -68,7 +68,7 @@ export function createRunner(options: Omit<LauncherDeps, 'autoContinue'>): TurnR
   const waits = (tenant: string, entry: string): void => launcher.addRunnable(tenant, entry);
 
   function buildAcceptDeps(principal: Principal): AcceptTurnDeps {
-    const { tenant } = principal;
+    const { tenant, client } = principal;
     const ofQueue = overflowFor(tenant);
     return {
       ...targetDeps,
@@ -78,11 +78,11 @@ export function createRunner(options: Omit<LauncherDeps, 'autoContinue'>): TurnR
       newLeaseRequest: () => deps.holds.newRequest(),
       rejectIfStorageFull: () => deps.storage?.rejectIfFull(principal),
       getLane: (identity, caller) => getLanes(settings.current.queue)?.laneFor(identity, caller),
-      reserve: (agent, lane) => launcher.reserve(tenant, agent, lane),
+      reserve: (agent, lane) => launcher.reserve({ tenant, client, agent, lane }),
       unreserve: (slot) => launcher.unreserve(slot),
       admitWaiting: () => tenantLimit.admit(tenant),
       rejectIfTenantFull(agent, lane) {
-        const full = launcher.hasRoom(tenant, agent, lane) ? undefined : tenantLimit.fullFor(tenant);
+        const full = launcher.hasRoom({ tenant, client, agent, lane }) ? undefined : tenantLimit.fullFor(tenant);
         if (!full) return;
         const { agentId } = agent;
         const standard = deps.agents.default(tenant).agentId === agentId;
