@@ -1,9 +1,9 @@
 import { explainBlockedHost } from '@switchyard/security';
-import { checkLiteralHost, readUrlDestination, type AddressChecks } from './connector.ts';
+import { checkDestination, readUrlDestination, type AddressChecks } from './connector.ts';
 import { blockedError } from './errors.ts';
 
 /**
- * Checks a URL before its request: scheme, credentials, allowed hosts, and a host that is an IP address. The addresses of names are
+ * Checks a URL before its request: scheme, credentials, allowed hosts, port, and a host that is an IP address. The addresses of names are
  * checked when they are resolved.
  */
 export function checkUrl(url: URL, allowedNetHosts: readonly string[], checks: AddressChecks): void {
@@ -12,5 +12,5 @@ export function checkUrl(url: URL, allowedNetHosts: readonly string[], checks: A
   if (url.username !== '' || url.password !== '') throw blockedError(`${hostname} must not be called with credentials in the URL`);
   const problem = explainBlockedHost(url.href, allowedNetHosts);
   if (problem !== undefined) throw blockedError(problem);
-  checkLiteralHost(readUrlDestination(url), checks);
+  checkDestination(readUrlDestination(url), checks);
 }

@@ -3,8 +3,9 @@ import { isIP, type LookupFunction } from 'node:net';
 import { isListedHost } from '@switchyard/security';
 import type { buildConnector } from 'undici';
 import { explainBlockedAddress, explainMetadataAddress } from './address-rules.ts';
-import { blockedError } from './errors.ts';
+import { blockedError, portBlockedError } from './errors.ts';
 import { findMappedHost, listMappedAddresses } from './host-map.ts';
+import { explainBlockedPort, isLoopbackHost } from './port-rules.ts';
 
 /**
  * Where requests may go. `public`: public addresses, for URLs from agents, pages and messages. `configured`: also private addresses and
@@ -23,11 +24,14 @@ export interface AddressChecks {
   /** `security.egress.allowHosts`, read for each connection. Listed hosts are not checked. */
   allowHosts: () => readonly string[];
   reach: Reach;
+  /** Whether `localhost`, 127.0.0.0/8 and ::1 may be reached on any port, for a browser that the operator allows to. */
+  allowLoopback?: (() => boolean) | undefined;
 }
 
 /** Throws `ADDRESS_BLOCKED` unless every address may be reached. */
 export function checkAddresses(addresses: readonly string[], { hostname, ...rest }: Destination, checks: AddressChecks): void {
-  if (isListedHost(formatUrl({ hostname, ...rest }), checks.allowHosts())) return;
+  const destination = { hostname, ...rest };
+  if (isListed(destination, checks) || (isAllowedLoopback(destination, checks) && addresses.every(isLoopbackHost))) return;
   const explain = checks.reach === 'public' ? explainBlockedAddress : explainMetadataAddress;
   if (addresses.length === 0) throw blockedError(`${hostname} must not be called: it has no address`);
   for (const address of addresses) {
@@ -37,9 +41,31 @@ export function checkAddresses(addresses: readonly string[], { hostname, ...rest
   }
 }
 
-/** Throws `ADDRESS_BLOCKED` for a host that is an IP address and must not be reached. Names are checked when they are resolved. */
-export function checkLiteralHost(destination: Destination, checks: AddressChecks): void {
+/**
+ * Throws `PORT_BLOCKED` for a port that must not be reached, and `ADDRESS_BLOCKED` for a host that is an IP address and must not be
+ * reached. Names are checked when they are resolved.
+ */
+export function checkDestination(destination: Destination, checks: AddressChecks): void {
+  checkPort(destination, checks);
   if (isIP(destination.hostname) !== 0) checkAddresses([destination.hostname], destination, checks);
+}
+
+function checkPort(destination: Destination, checks: AddressChecks): void {
+  if (checks.reach !== 'public' || isListed(destination, checks) || isAllowedLoopback(destination, checks)) return;
+  const { hostname, port } = destination;
+  const problem = explainBlockedPort(port);
+  if (problem === undefined) return;
+  throw portBlockedError(
+    `${hostname} must not be called: ${problem}. The operator can allow ${hostname}:${port} in security.egress.allowHosts.`,
+  );
+}
+
+function isListed(destination: Destination, checks: AddressChecks): boolean {
+  return isListedHost(formatUrl(destination), checks.allowHosts());
+}
+
+function isAllowedLoopback({ hostname }: Destination, { allowLoopback }: AddressChecks): boolean {
+  return allowLoopback?.() === true && isLoopbackHost(hostname);
 }
 
 /**
@@ -102,7 +128,7 @@ export function createConnector(
   return (target, callback) => {
     const destination = readUrlDestination(target);
     try {
-      checkLiteralHost(destination, checks);
+      checkDestination(destination, checks);
     } catch (error) {
       queueMicrotask(() => callback(error as Error, null));
       return;

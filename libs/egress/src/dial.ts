@@ -1,9 +1,9 @@
 import { connect, type Socket } from 'node:net';
-import { checkLiteralHost, createCheckedLookup, getDialPort, type AddressChecks, type Destination } from './connector.ts';
+import { checkDestination, createCheckedLookup, getDialPort, type AddressChecks, type Destination } from './connector.ts';
 
 /** Opens a TCP connection to a checked address. Rejects with the refusal, or with the error of the network. */
 export function dial(destination: Destination, checks: AddressChecks, timeoutMs: number): Promise<Socket> {
-  checkLiteralHost(destination, checks);
+  checkDestination(destination, checks);
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const lookup = createCheckedLookup(destination, checks);
   const socket = connect({ host: destination.hostname, port: getDialPort(destination), lookup });

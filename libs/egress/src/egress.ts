@@ -21,6 +21,8 @@ export interface EgressOptions {
   settings: () => EgressSettings;
   /** The default is `public`. */
   reach?: Reach;
+  /** Read for each connection: whether this machine may be reached by its own names. The default is no. */
+  allowLoopback?: () => boolean;
 }
 
 export interface EgressRequest {
@@ -51,8 +53,8 @@ export interface Egress extends AsyncDisposable {
   fetch(url: string | URL, request?: EgressRequest): Promise<EgressResponse>;
 }
 
-export function createEgress({ settings, reach = 'public' }: EgressOptions): Egress {
-  const checks: AddressChecks = { reach, allowHosts: () => settings().egress.allowHosts };
+export function createEgress({ settings, reach = 'public', allowLoopback }: EgressOptions): Egress {
+  const checks: AddressChecks = { reach, allowLoopback, allowHosts: () => settings().egress.allowHosts };
   let agent: Promise<Dispatcher> | undefined;
 
   async function send(url: URL, hop: Hop): Promise<Response> {

@@ -5,6 +5,11 @@ export function blockedError(message: string): ServiceError {
   return new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'ADDRESS_BLOCKED' } });
 }
 
+/** A port that must not be called. */
+export function portBlockedError(message: string): ServiceError {
+  return new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'PORT_BLOCKED' } });
+}
+
 /** A response or a chain of redirects that exceeds a limit of the request. */
 export function limitError(
   reason: 'RESPONSE_TOO_LARGE' | 'CONTENT_TYPE_NOT_ALLOWED' | 'TOO_MANY_REDIRECTS' | 'REDIRECT_REFUSED',

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { listen, listenEverywhere, openEgress } from './egress.fixture.ts';
 import { FORBIDDEN_ANSWERS, FORBIDDEN_HOSTS } from './forbidden-addresses.fixture.ts';
-import { mapHosts } from './testing.ts';
+import { allowPort, mapHosts } from './testing.ts';
 
 const BLOCKED = { details: { reason: 'ADDRESS_BLOCKED' } };
+const PORT_BLOCKED = { details: { reason: 'PORT_BLOCKED' } };
 const TIMEOUT = { timeout: 60_000 };
 /** Passes every check; the host map sends it to a listener of the test. */
 const PUBLIC = '93.184.215.14';
@@ -15,6 +16,7 @@ test('the table has at least 200 spellings and answers', () => {
 
 test('refuses each spelling of a forbidden address in a URL', TIMEOUT, async () => {
   await using silent = await listenEverywhere();
+  using _port = allowPort(silent.port);
   await using egress = openEgress();
   for (const host of FORBIDDEN_HOSTS) await assert.rejects(egress.fetch(`http://${host}:${silent.port}/`), BLOCKED, host);
   assert.equal(silent.connections, 0);
@@ -22,6 +24,7 @@ test('refuses each spelling of a forbidden address in a URL', TIMEOUT, async () 
 
 test('refuses each spelling of a forbidden address in a redirect', TIMEOUT, async () => {
   await using silent = await listenEverywhere();
+  using _port = allowPort(silent.port);
   await using outside = await listen(({ url = '' }, response) => {
     response.removeHeader('connection'); // the connection is reused, because only the redirect matters
     const host = FORBIDDEN_HOSTS[Number(url.slice(1))] ?? '';
@@ -42,6 +45,7 @@ test('refuses each spelling of a forbidden address in a redirect', TIMEOUT, asyn
 
 test('refuses each forbidden address in a DNS answer, alone and beside a public address', TIMEOUT, async () => {
   await using silent = await listenEverywhere();
+  using _port = allowPort(silent.port);
   await using egress = openEgress();
   for (const address of FORBIDDEN_ANSWERS) {
     for (const addresses of [[address], [PUBLIC, address]]) {
@@ -68,6 +72,7 @@ test('refuses each forbidden address that a name has at its second resolution', 
 
 test('resolves a real name once and refuses its loopback addresses', TIMEOUT, async () => {
   await using silent = await listenEverywhere();
+  using _port = allowPort(silent.port);
   await using egress = openEgress();
   for (const host of ['localhost', 'LOCALHOST', '127.0.0.1.', '%6cocalhost']) {
     await assert.rejects(egress.fetch(`http://${host}:${silent.port}/`), BLOCKED, host);
@@ -81,9 +86,11 @@ test('reaches a forbidden address whose host the operator allows, with and witho
   for (const entry of ['localhost', `localhost:${inside.port}`]) {
     await using egress = openEgress({ allowHosts: [entry] });
     assert.equal(await (await egress.fetch(url)).text(), 'inside');
-    await assert.rejects(egress.fetch(`http://127.0.0.1:${inside.port}/`), BLOCKED);
+    await assert.rejects(egress.fetch(`http://127.0.0.1:${inside.port}/`), PORT_BLOCKED);
   }
   await using other = openEgress({ allowHosts: ['localhost:1'] });
+  await assert.rejects(other.fetch(url), PORT_BLOCKED);
+  using _port = allowPort(inside.port);
   await assert.rejects(other.fetch(url), BLOCKED);
 });
 

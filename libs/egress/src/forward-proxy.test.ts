@@ -8,7 +8,7 @@ import { sections } from '@switchyard/contracts';
 import { listen, listenEverywhere, type SecuritySettings } from './egress.fixture.ts';
 import { FORBIDDEN_ANSWERS, FORBIDDEN_HOSTS } from './forbidden-addresses.fixture.ts';
 import { startForwardProxy, type ForwardProxy } from './forward-proxy.ts';
-import { mapHosts } from './testing.ts';
+import { allowPort, mapHosts } from './testing.ts';
 
 const TIMEOUT = { timeout: 60_000 };
 
@@ -58,6 +58,7 @@ test('forwards requests and tunnels to a public address', TIMEOUT, async () => {
 
 test('refuses each forbidden address, as a host and as a DNS answer, in requests and tunnels', TIMEOUT, async () => {
   await using silent = await listenEverywhere();
+  using _port = allowPort(silent.port);
   await using proxy = await startProxy();
   const ascii = FORBIDDEN_HOSTS.filter((host) => /^[\x21-\x7e]+$/.test(host));
   for (const host of ascii) {

@@ -33,6 +33,8 @@ export interface ForwardProxyOptions {
   settings: () => EgressSettings;
   /** The default is `public`. */
   reach?: Reach;
+  /** As in `EgressOptions`. */
+  allowLoopback?: () => boolean;
   /**
    * Whether clients must send the credentials of `url`. The default is true. Chromium does not read credentials from the address of a
    * proxy, so its proxy has none; every process of this machine can then use it.
@@ -50,9 +52,9 @@ export interface ForwardProxy extends AsyncDisposable {
  * It tunnels `CONNECT` and forwards `http:` requests. Redirects are requests of the child and are checked as such.
  */
 export async function startForwardProxy(options: ForwardProxyOptions): Promise<ForwardProxy> {
-  const { settings, reach = 'public', requireCredentials = true } = options;
+  const { settings, reach = 'public', allowLoopback, requireCredentials = true } = options;
   const { createServer } = await import('node:http');
-  const checks: AddressChecks = { reach, allowHosts: () => settings().egress.allowHosts };
+  const checks: AddressChecks = { reach, allowLoopback, allowHosts: () => settings().egress.allowHosts };
   const password = randomBytes(24).toString('base64url');
   const expected = `Basic ${Buffer.from(`proxy:${password}`).toString('base64')}`;
   const sockets = new Set<Socket>();

@@ -28,3 +28,15 @@ export function addMappedHosts(hosts: Readonly<Record<string, MappedHost>>): Dis
     },
   };
 }
+
+const testPorts = new Set<number>();
+
+export function isTestPort(port: number): boolean {
+  return testPorts.has(port);
+}
+
+/** Lets requests reach a port of a test until the result is disposed. The checks of addresses still apply. */
+export function addTestPort(port: number): Disposable {
+  testPorts.add(port);
+  return { [Symbol.dispose]: () => void testPorts.delete(port) };
+}

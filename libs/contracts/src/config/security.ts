@@ -55,7 +55,9 @@ export const security = z
     auditLog: flag(true).describe('writes audit lines to the log and the file config-audit.jsonl; the audit log itself is always written'),
     permission: z.strictObject({ enableNodePermissions: flag(false), allowedFsPaths: texts(), allowedNetHosts: texts() }).prefault({}),
     egress: z
-      .strictObject({ allowHosts: texts().describe('a host, a host with a port, or `*.example.com`; their addresses are not checked') })
+      .strictObject({
+        allowHosts: texts().describe('a host, a host with a port, or `*.example.com`; their addresses and ports are not checked'),
+      })
       .prefault({})
       .describe('requests to addresses that agents, pages and messages name'),
     actionConfirmation: z
