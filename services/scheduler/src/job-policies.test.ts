@@ -76,6 +76,29 @@ test('a queued run waits for the end of the earlier one', async () => {
   assert.notEqual((await app.turns.next()).turnId, first.turnId);
 });
 
+test('with overlap cancel a later run cancels the earlier one, which counts as no error', async () => {
+  await using app = await testScheduler();
+  await app.bus.call('cron.add', { ...rare, overlap: 'cancel' });
+  await app.bus.call('cron.run', { name: 'tick' });
+  const first = await app.turns.next();
+  await app.bus.call('cron.run', { name: 'tick' });
+  const second = await app.turns.next();
+  assert.notEqual(second.turnId, first.turnId);
+  app.turns.end(second.turnId);
+  const ends = [await app.nextEvent('scheduler:job_completed'), await app.nextEvent('scheduler:job_completed')];
+  assert.deepEqual(
+    ends.map(({ success }) => success),
+    [false, true],
+  );
+  const { runs } = await app.bus.call('cron.runs', { name: 'tick' });
+  assert.deepEqual(
+    runs.map(({ status }) => status),
+    ['ok', 'skipped'],
+  );
+  assert.match(runs[1]?.error ?? '', /a later fire of this job cancelled this run/);
+  assert.equal((await app.bus.call('cron.status', { name: 'tick' })).consecutiveErrors, 0);
+});
+
 test('cron.next returns the next fires with the offset of their time', async () => {
   await using app = await testScheduler();
   const schedule = { kind: 'cron' as const, expr: '30 2 * * *', tz: 'Europe/Oslo' };

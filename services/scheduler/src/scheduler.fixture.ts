@@ -91,10 +91,23 @@ async function serveTurns(host: Host): Promise<OrderedTurns> {
     return { turnId, sessionKey, state: 'running' };
   }
 
+  function end(turnId: string, how: Partial<TurnEndRecord> = {}): void {
+    const record = records.get(turnId);
+    if (!record) throw new Error(`no order has the turn ${turnId}`);
+    const tokensUsed = { input: 30, output: 12, total: 42 };
+    const result = { response: 'It is noon.', tokensUsed, finishReason: 'stop' as const };
+    records.set(turnId, { ...record, state: 'done', result, usage: USAGE, steps: 1, ...how });
+    bus.wake('scheduler');
+  }
+
   await bus.serve(
     contracts.sessions,
     {
       'turns.order': (params, { principal }) => order(params, principal.client),
+      'turns.cancel': ({ turnId }) => {
+        end(turnId, { state: 'cancelled', result: undefined });
+        return { turnId, state: 'cancelled' };
+      },
       'turns.ends': ({ turnIds }) => ({
         turns: turnIds.flatMap((turnId) => records.get(turnId) ?? []),
         missing: turnIds.filter((turnId) => !records.has(turnId)),
@@ -105,14 +118,7 @@ async function serveTurns(host: Host): Promise<OrderedTurns> {
   return {
     orders,
     next: async () => unread.shift() ?? new Promise((resolve) => void waiting.push(resolve)),
-    end(turnId, how = {}) {
-      const record = records.get(turnId);
-      if (!record) throw new Error(`no order has the turn ${turnId}`);
-      const tokensUsed = { input: 30, output: 12, total: 42 };
-      const result = { response: 'It is noon.', tokensUsed, finishReason: 'stop' as const };
-      records.set(turnId, { ...record, state: 'done', result, usage: USAGE, steps: 1, ...how });
-      bus.wake('scheduler');
-    },
+    end,
     reject: (error) => void (rejection = error),
   };
 }

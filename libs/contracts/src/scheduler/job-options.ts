@@ -5,7 +5,7 @@ import { MAX } from '../values/sizes.ts';
 const HOUR_MS = 3_600_000;
 
 /** What happens at a fire while an earlier run of the job has not ended. */
-export const OverlapPolicy = z.enum(['skip', 'queue', 'allow']);
+export const OverlapPolicy = z.enum(['skip', 'queue', 'cancel', 'allow']);
 export type OverlapPolicy = z.infer<typeof OverlapPolicy>;
 
 /** What happens to a fire that no replica noticed in time. */
@@ -26,7 +26,9 @@ export const JobOptions = z.object({
   sessionStrategy: SessionStrategy.optional().describe(
     'fresh: each run has a session of its own; rolling: the model reads the last three runs; accumulate: all that fit. Default: fresh',
   ),
-  overlap: OverlapPolicy.optional().describe('a fire during a run: skip it, queue it (at most ten), or allow both. Default: skip'),
+  overlap: OverlapPolicy.optional().describe(
+    'a fire during a run: skip it, queue it (at most ten), cancel the run, or allow both. Default: skip',
+  ),
   missedRuns: MissedRuns.optional().describe('fires that passed while no scheduler ran. Default: once, within an hour'),
   jitterMs: z
     .int()

@@ -45,7 +45,7 @@ export function decideFire(job: Job, now: number, openRuns: () => Promise<number
   const skipped = firedAt === first ? [] : [{ firedAt: first, reason: describeMissedFires(schedule, first, firedAt) }];
   const missed = getMissedReason(job, now - firedAt - getJitter(job, firedAt));
   if (missed !== undefined) return { kind: 'skip', firedUntil: firedAt, skipped: [...skipped, { firedAt, reason: missed }] };
-  if (job.overlap === 'allow') return { kind: 'fire', firedAt, skipped };
+  if (job.overlap === 'allow' || job.overlap === 'cancel') return { kind: 'fire', firedAt, skipped };
   return decideOverlap(job, { firedAt, skipped, openRuns });
 }
 

@@ -8,7 +8,7 @@ const BACKOFF_MS = [30_000, 60_000, 300_000, 900_000, 3_600_000] as const;
 const SUMMARY_CHARS = 16_384;
 const ERROR_CHARS = 2_048;
 
-/** How a run ended. A run that was not allowed to order its turn is skipped. */
+/** How a run ended. A run is skipped if it was not allowed to order its turn, or if the turn was cancelled. */
 export type RunEnd = Pick<RunDocument, 'error' | 'summary' | 'totalTokens' | 'costUsd' | 'llmCalls' | 'startedAt'> & {
   status: 'ok' | 'error' | 'skipped';
 };
@@ -27,7 +27,8 @@ export function describeTurnEnd({ state, result, failure, usage, startedAt }: Tu
   const spent = usage && { totalTokens: usage.input + usage.output, costUsd: usage.costUsd, llmCalls: usage.calls };
   const started = startedAt === undefined ? {} : { startedAt };
   if (state === 'done') return { ...spent, ...started, status: 'ok', summary: result?.response.slice(0, SUMMARY_CHARS) ?? '' };
-  return { ...spent, ...started, status: 'error', error: failure?.message ?? `the turn was ${state}` };
+  const status = state === 'cancelled' ? 'skipped' : 'error';
+  return { ...spent, ...started, status, error: failure?.message ?? `the turn was ${state}` };
 }
 
 /** Counts the end at the job and then ends the run. After a crash in between, the end is not counted again. */
@@ -36,7 +37,8 @@ export async function finishRun(deps: FinishRunDeps, tenant: string, run: RunDoc
   const finishedAt = deps.now();
   if (end.status !== 'skipped') await countEnd(deps, { tenant, run, error, finishedAt });
   const set = { ...end, ...(error === undefined ? {} : { error }), turnPending: undefined, finishedAt };
-  if (end.status === 'skipped') return { end: 'cancelled', set };
+  const emit = run.turnId === undefined ? {} : { emit: [completedEvent({ ...run, ...set })] };
+  if (end.status === 'skipped') return { end: 'cancelled', set, ...emit };
   return { end: end.status === 'ok' ? 'done' : 'failed', set, emit: [completedEvent({ ...run, ...set })] };
 }
 

@@ -1,10 +1,10 @@
 import type { Bus } from '@switchyard/bus';
-import { ServiceError, type Principal, type StoredPrincipal } from '@switchyard/contracts';
+import { MAX, ServiceError, type Principal, type StoredPrincipal } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
 import { createWork, type Lease, type Outcome, type Work } from '@switchyard/work';
 import type { JobDocument, RunDocument } from '../documents/collections.ts';
 import { findLostRights } from './job-rights.ts';
-import { completedEvent, describeTurnEnd, finishRun, suspendJob, type FinishRunDeps } from './run-end.ts';
+import { completedEvent, describeTurnEnd, finishRun, suspendJob, type FinishRunDeps, type RunEnd } from './run-end.ts';
 
 const MAX_CONCURRENT_RUNS = 64;
 const MAX_ATTEMPTS = 20;
@@ -50,8 +50,9 @@ async function orderTurn(deps: RunWorkDeps, lease: Lease<RunDocument>): Promise<
   const { document: run, tenant } = lease;
   const job = await deps.jobs.for({ tenant }).get(run.jobId);
   if (!job) return finishRun(deps, tenant, run, { status: 'skipped', error: 'the job was removed' });
-  if (job.overlap === 'queue' && (await hasEarlierRun(deps, tenant, run))) return { parkUntil: deps.now() + QUEUE_POLL_INTERVAL_MS };
+  if (job.overlap === 'cancel' && (await hasLaterRun(deps, tenant, run))) return finishRun(deps, tenant, run, replacedRun());
   try {
+    if (await waitsForEarlierRun(deps, tenant, { job, run })) return { parkUntil: deps.now() + QUEUE_POLL_INTERVAL_MS };
     const lost = await findLostRights(deps.bus, tenant, run.principal);
     if (lost !== undefined) return await suspend(deps, { tenant, job, run, reason: lost });
     if (!lease.isHeld()) return { parkUntil: deps.now() };
@@ -75,8 +76,27 @@ async function recordTurn({ now }: RunWorkDeps, lease: Lease<RunDocument>, turnI
   return { parkUntil: startedAt + TURN_POLL_INTERVAL_MS };
 }
 
-async function hasEarlierRun({ runs }: RunWorkDeps, tenant: string, { jobId, runId, runAt }: RunDocument): Promise<boolean> {
-  return (await runs.for({ tenant }).count({ jobId, state: { in: OPEN_STATES }, runAt: { lt: runAt }, runId: { ne: runId } })) > 0;
+/** Whether a run has to wait because of the overlap policy of its job. With `cancel` the turns of earlier runs are cancelled. */
+async function waitsForEarlierRun(
+  { runs, bus }: RunWorkDeps,
+  tenant: string,
+  { job: { overlap }, run: { jobId, runId, runAt } }: { job: JobDocument; run: RunDocument },
+): Promise<boolean> {
+  if (overlap !== 'queue' && overlap !== 'cancel') return false;
+  const earlier = { jobId, state: { in: OPEN_STATES }, runAt: { lt: runAt }, runId: { ne: runId } };
+  if (overlap === 'queue') return (await runs.for({ tenant }).count(earlier)) > 0;
+  const { items } = await runs.for({ tenant }).find(earlier, { limit: MAX.few });
+  for (const { turnId, principal } of items)
+    if (turnId !== undefined) await bus.as(toPrincipal(tenant, principal)).call('turns.cancel', { turnId });
+  return items.length > 0;
+}
+
+async function hasLaterRun({ runs }: RunWorkDeps, tenant: string, { jobId, runAt }: RunDocument): Promise<boolean> {
+  return (await runs.for({ tenant }).count({ jobId, state: { in: OPEN_STATES }, runAt: { gt: runAt } })) > 0;
+}
+
+function replacedRun(): RunEnd {
+  return { status: 'skipped', error: 'a later fire of this job cancelled this run, and its overlap is cancel' };
 }
 
 interface SuspendOptions {
@@ -123,7 +143,9 @@ async function collectEnd(deps: RunWorkDeps, { document: run, tenant }: Lease<Ru
   const [turn] = await readTurns(deps.bus, tenant, run.principal, [turnId]);
   if (!turn) return finishRun(deps, tenant, run, { status: 'error', error: 'the turn of this run no longer exists' });
   if (turn.state === 'queued' || turn.state === 'running') return { parkUntil: deps.now() + TURN_POLL_INTERVAL_MS };
-  return finishRun(deps, tenant, run, describeTurnEnd(turn));
+  const end = describeTurnEnd(turn);
+  const replaced = turn.state === 'cancelled' && (await hasLaterRun(deps, tenant, run));
+  return finishRun(deps, tenant, run, replaced ? { ...end, ...replacedRun() } : end);
 }
 
 async function readTurns(bus: Bus, tenant: string, principal: StoredPrincipal, turnIds: string[]) {
