@@ -124,6 +124,7 @@ function finish({ provider, attempt, cost }: Step, outputChars: number, ending: 
     reason: normalizeReason(finishReason, calls.length),
     usage,
     costUsd: counted.costUsd ?? calculateCost(usage, cost),
+    ...(counted.input === undefined || counted.output === undefined ? { usageEstimated: true as const } : {}),
     ...(hasFields ? { providerFields: { provider, fields: fields ?? {} } } : {}),
   };
 }

@@ -116,6 +116,8 @@ export type ModelPart =
       reason: 'stop' | 'length' | 'tool-calls' | 'content-filter' | 'other';
       usage: ModelUsage;
       costUsd: number;
+      /** The provider reported no usage; `usage` is an estimate. */
+      usageEstimated?: true;
       /** The responding model, if the call could use several. */
       model?: ModelRef;
       /** Present if the provider sent fields of its own. */
@@ -130,6 +132,8 @@ export interface ModelAnswer {
   reason: Extract<ModelPart, { type: 'finish' }>['reason'];
   usage: ModelUsage;
   costUsd: number;
+  /** The provider reported no usage; `usage` is an estimate. */
+  usageEstimated?: true;
   /** The responding model, if the call could use several. */
   model?: ModelRef;
   /** Present if the provider sent fields of its own. */
