@@ -189,8 +189,8 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const { leaseMs, renewMs } = { ...LEASE_TIMING, ...timing };
       const { turnDeadlineMs = TURN_DEADLINE_MS, pollMs = POLL_INTERVAL_MS } = timing;
       const runs = own.use(createRunningTurns({ bus })); // stateless turns
-      const once = own.use(createIdempotentTurns({ ...common, shares, runs, leaseMs, renewMs, pollMs, turnDeadlineMs }));
       const loads = createLoadBudget();
+      const once = own.use(createIdempotentTurns({ ...common, loads, shares, runs, leaseMs, renewMs, pollMs, turnDeadlineMs }));
       const reading = { ...data, storage, clock: systemClock };
       const emptying = createSessionReset({ ...reading, store });
       own.use(startExpirySweep({ ...reading, store, agents, log, pollMs }));

@@ -44,12 +44,12 @@ export async function* runToolCalls(
     // The first call that throws ends the turn; errors of the others are ignored.
     for (const one of results.slice(1)) void Promise.resolve(one).catch(() => undefined);
     for (const [n, { callId, name }] of group.entries()) {
-      const { result, failed, storedId } = (await results[n]) as ToolResult;
+      const { result, failed, storedId, storedChars } = (await results[n]) as ToolResult;
       const next = calls[at + n + 1]?.callId;
       const noted = {
         result,
         failed,
-        ...(storedId === undefined ? {} : { whole: storedId }),
+        ...(storedId === undefined ? {} : { whole: storedId, wholeChars: storedChars }),
         ...(next === undefined ? {} : { begins: next }),
       };
       await plan.onCheckpoint?.({ mark: 'result', callId, ...noted });

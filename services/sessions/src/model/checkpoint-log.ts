@@ -19,20 +19,35 @@ export type CheckpointEntry =
       costUsd: number;
       begins: string;
     }
-  /** A tool result, the id of the full text if it was truncated for the model, and the id of the call that is started next. */
-  | { mark: 'result'; callId: string; result: unknown; failed: boolean; whole?: string; begins?: string }
+  /** A tool result, the id and length of the full text if it was truncated for the model, and the id of the call that is started next. */
+  | { mark: 'result'; callId: string; result: unknown; failed: boolean; whole?: string; wholeChars?: number | undefined; begins?: string }
   /** The number of further messages that the turn has merged (`TurnDocument.merged`). */
   | { mark: 'heard'; count: number };
 
 /** Maximum characters of a checkpoint stored inline. Longer ones get a document of their own. */
 const MAX_INLINE_CHARS = 512;
 
+/** A checkpoint as a turn holds it: itself, or the digest of its text with the characters that it stores. */
+interface StoredCheckpoint {
+  body?: unknown;
+  chars?: number;
+  wholeChars?: number;
+}
+
+/** Characters that the checkpoints of a turn store, with the full texts of tool results. */
+export function countCheckpointChars(steps: readonly unknown[]): number {
+  return steps.reduce<number>((sum, step) => {
+    const { body, chars = 0, wholeChars = 0 } = step as StoredCheckpoint;
+    return sum + (body === undefined ? JSON.stringify(step).length + wholeChars : chars);
+  }, 0);
+}
+
 /** Stores a checkpoint: itself, or the digest of its text. */
 export async function storeCheckpoint(bodies: Bodies, turnId: string, mark: CheckpointEntry): Promise<unknown> {
   const text = JSON.stringify(mark);
   if (text.length <= MAX_INLINE_CHARS) return mark;
-  const { body } = await storeText(bodies, turnId, text, MAX_INLINE_CHARS);
-  return { body };
+  const { body, chars } = await storeText(bodies, turnId, text, MAX_INLINE_CHARS);
+  return { body, chars: chars + (mark.mark === 'result' ? (mark.wholeChars ?? 0) : 0) };
 }
 
 export async function loadCheckpoints(bodies: Bodies, turnId: string, keptItems: readonly unknown[]): Promise<CheckpointEntry[]> {

@@ -87,6 +87,8 @@ export const SessionDocument = z.object({
   preferences: Preferences.optional(),
   /** Characters of all messages of this epoch. */
   chars: count.optional(),
+  /** Characters of tool results, other checkpoints and summaries of this epoch. They count towards the storage quota. */
+  extraChars: count.optional(),
   /** Summaries of the oldest turns, oldest first. Turns after the last root are included verbatim. */
   roots: z.array(Root).optional(),
   /** Lease and fence of the running compaction. */

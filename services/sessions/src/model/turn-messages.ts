@@ -1,3 +1,4 @@
+import { countCheckpointChars } from './checkpoint-log.ts';
 import type { TurnDocument } from './turn-document.ts';
 import type { TextReference } from './stored-text.ts';
 import type { StoredText } from './text-document.ts';
@@ -30,4 +31,9 @@ export function countMessages({ merged = [] }: Pick<TurnDocument, 'merged'>): nu
 /** Total characters of these messages. */
 export function countChars(exchange: Parameters<typeof listMessages>[0]): number {
   return listMessages(exchange).reduce((sum, { content }) => sum + content.chars, 0);
+}
+
+/** Characters that a turn stores besides its messages: tool results and other checkpoints, and the material of its order. */
+export function countExtraChars({ steps, context }: Pick<TurnDocument, 'steps' | 'context'>): number {
+  return countCheckpointChars(steps) + (context?.chars ?? 0);
 }

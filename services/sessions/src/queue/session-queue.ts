@@ -210,6 +210,7 @@ export interface TurnTotals {
   epoch: string;
   messages: number;
   chars: number;
+  extraChars: number;
   steps: number;
   input: number;
   output: number;
@@ -242,6 +243,7 @@ export function dequeue(sessions: Documents<SessionDocument>, settling: DequeueO
   const totals = counted && {
     messageCount: counted.messages,
     chars: counted.chars,
+    extraChars: counted.extraChars,
     inputTokens: counted.input,
     outputTokens: counted.output,
     costUsd: counted.costUsd,

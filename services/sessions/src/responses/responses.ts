@@ -10,7 +10,8 @@ import { completeRequest } from '../response-chain/chained-conversation.ts';
 import type { ResponseChainDeps } from '../response-chain/response-segment.ts';
 import { removeUnusedSegments } from '../response-chain/segment-removal.ts';
 import { loadRequest, type StoredRequest } from '../response-chain/stored-request.ts';
-import { countResponseBytes } from '../storage/stored-bytes.ts';
+import { removeKeyedTurn } from '../stateless/keyed-turn-removal.ts';
+import { countTextBytes } from '../storage/stored-bytes.ts';
 import { CONVERSATION_BYTES, type LoadBudget } from '../sessions/load-budget.ts';
 import type { FrameLogQuota } from '../frames/frame-log-quota.ts';
 import type { RunningTurns } from '../turns/ending/running-turns.ts';
@@ -42,7 +43,7 @@ export async function getResponse(
   { turnId, talk, signal }: GetResponseOptions,
 ): Promise<Result<'responses.get'>> {
   const found = await find(deps, principal, turnId);
-  using _held = await deps.loads.take(principal, estimateBytes(found, talk), signal);
+  using _held = await deps.loads.take(principal, estimateLoadBytes(found, talk), signal);
   const { state, request } = await getState(deps, principal, found);
   if (!talk) return state;
   const { turn, system } = await completeRequest(deps, principal, { document: found, request });
@@ -51,10 +52,10 @@ export async function getResponse(
   return { ...state, talk: { message, ...around, ...(system === undefined ? {} : { system }) } };
 }
 
-/** A larger response counts as a whole conversation, so that a client loads one at a time. */
-function estimateBytes({ request, answer, text, pieces, chain }: KeyedTurnDocument, talk: boolean): number {
-  const own = [request, answer, text, pieces].reduce((sum, stored) => sum + (stored?.chars ?? 0), 0);
-  return Math.min(CONVERSATION_BYTES, BYTES_PER_CHAR * (own + (talk ? (chain?.chars ?? 0) : 0)));
+/** Memory of a response, with its conversation. A larger one counts as a whole conversation, so that a client loads one at a time. */
+export function estimateLoadBytes(response: KeyedTurnDocument, talk: boolean): number {
+  const chars = countTextBytes(response) + (talk ? (response.chain?.chars ?? 0) : 0);
+  return Math.min(CONVERSATION_BYTES, BYTES_PER_CHAR * chars);
 }
 
 /**
@@ -69,13 +70,11 @@ export async function cancelResponse(deps: ResponsesDeps, principal: Principal, 
 /** Deletes a response and its text. Its segment of the conversation remains while another response continues from it. */
 export async function deleteResponse(deps: ResponsesDeps, principal: Principal, turnId: string): Promise<Result<'responses.delete'>> {
   const ended = await end(deps, principal, await find(deps, principal, turnId));
-  const { key, previous } = ended;
-  const gone = await deps.kept.for(principal).remove({ key, turnId });
-  await deps.bodies.for(principal).remove({ turnId });
-  if (gone > 0) deps.storage?.add({ tenant: principal.tenant, client: principal.client }, -countResponseBytes(ended));
+  const { previous } = ended;
+  const deleted = await removeKeyedTurn(deps, principal.tenant, ended);
   await removeUnusedSegments(deps, principal.tenant, turnId);
   if (previous !== undefined) await removeUnusedSegments(deps, principal.tenant, previous);
-  return { deleted: gone > 0 };
+  return { deleted };
 }
 
 async function find(

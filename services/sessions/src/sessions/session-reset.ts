@@ -78,7 +78,7 @@ function sessionBusy(): ServiceError {
 
 /** Fields that start a new epoch. */
 export function newEpochChange(now: number, emit: readonly OutboxEvent[]) {
-  const set = { epoch: mintId('epoch'), messageCount: 0, chars: 0, epochStartedAt: now, updatedAt: now };
+  const set = { epoch: mintId('epoch'), messageCount: 0, chars: 0, extraChars: 0, epochStartedAt: now, updatedAt: now };
   return { set, unset: ['roots', 'compactUntil', 'compactSeq'] as ('roots' | 'compactUntil' | 'compactSeq')[], emit };
 }
 

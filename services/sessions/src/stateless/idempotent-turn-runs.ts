@@ -18,6 +18,7 @@ import { createFrameWriter, type FrameWriter } from '../frames/frame-publisher.t
 import { persist } from '../queue/session-lease.ts';
 import type { FrameLogQuota } from '../frames/frame-log-quota.ts';
 import type { RunningTurns } from '../turns/ending/running-turns.ts';
+import { removeKeyedTurn } from './keyed-turn-removal.ts';
 import { countTextBytes } from '../storage/stored-bytes.ts';
 import type { StorageQuota } from '../storage/storage-quota.ts';
 import { runStateless, type StatelessDeps } from './stateless-turn.ts';
@@ -193,17 +194,17 @@ async function responseFields({ bodies, store }: IdempotentTurnRunsDeps, run: Ru
   };
 }
 
-/** Counts the texts that a response has stored at its end. */
+/** Counts the texts that a turn has stored at its end. */
 function countStorage({ storage }: IdempotentTurnRunsDeps, run: Run, texts: Partial<KeyedTurnDocument>): void {
   const { tenant, document } = run.lease;
-  if (isResponse(run)) storage?.add({ tenant, client: document.client }, countTextBytes(texts));
+  storage?.add({ tenant, client: document.client }, countTextBytes(texts));
 }
 
 /** Ends a turn without an answer. A retryable turn releases its key. */
 async function end(deps: IdempotentTurnRunsDeps, run: Run, { error, free }: { error: ServiceError; free: boolean }): Promise<void> {
-  const { kept, clock, log } = deps;
+  const { clock, log } = deps;
   const { lease, frames } = run;
-  const { key, turnId, toolsCalled } = lease.document;
+  const { turnId, toolsCalled } = lease.document;
   const lastFrame = frames.last();
   // Another lease holder or a cancellation decides how the turn ends.
   if (run.stop.signal.aborted && isCancelled(run.stop.signal.reason)) return;
@@ -212,12 +213,14 @@ async function end(deps: IdempotentTurnRunsDeps, run: Run, { error, free }: { er
   const retryable = error.retryable && !toolsCalled;
   const failure: TurnFailure = { code: error.code, message: error.message, details: { ...error.details, turnId, retryable } };
   try {
+    let texts: Partial<KeyedTurnDocument> = {};
     await persist(clock, async () => {
-      const sent = await responseFields(deps, run, true);
-      await lease.finish('failed', { failure, ...sent, lastFrame });
-      countStorage(deps, run, sent);
+      texts = await responseFields(deps, run, true);
+      await lease.finish('failed', { failure, ...texts, lastFrame });
+      countStorage(deps, run, texts);
     });
-    if (free || (retryable && !isResponse(run))) await kept.for(lease).remove({ key, turnId, fence: lease.fence });
+    if (free || (retryable && !isResponse(run)))
+      await removeKeyedTurn(deps, lease.tenant, { ...lease.document, ...texts, fence: lease.fence });
   } catch (err) {
     log.warn({ turnId, err, errorKind: 'dependency', hint: 'the turn ends when its lease expires' }, 'failed to write the end of a turn');
   }

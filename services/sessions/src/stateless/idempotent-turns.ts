@@ -18,6 +18,9 @@ import { completeRequest } from '../response-chain/chained-conversation.ts';
 import { addLink, openChain, unknownPrevious, type ResponseChainDeps } from '../response-chain/response-segment.ts';
 import { countResponseBytes } from '../storage/stored-bytes.ts';
 import type { StorageOwner } from '../storage/storage-quota.ts';
+import { estimateLoadBytes } from '../responses/responses.ts';
+import type { LoadBudget } from '../sessions/load-budget.ts';
+import { removeKeyedTurn } from './keyed-turn-removal.ts';
 import { buildCaller, storeRequest, loadRequest } from '../response-chain/stored-request.ts';
 import { hasEnded } from '../model/turn-document.ts';
 
@@ -35,6 +38,7 @@ export interface IdempotentTurnsDeps extends IdempotentTurnRunsDeps, Pick<Respon
   renewMs: number;
   /** Poll interval for turns whose runner has died. */
   pollMs: number;
+  loads: LoadBudget;
 }
 
 /** Attempts when other callers release or take the key concurrently. */
@@ -68,6 +72,7 @@ export function createIdempotentTurns(deps: IdempotentTurnsDeps): IdempotentTurn
 
   async function resumeTurn(lease: Lease<KeyedTurnDocument>): Promise<void> {
     const { document, tenant } = lease;
+    using _held = await deps.loads.take({ tenant, client: document.client }, estimateLoadBytes(document, true), lease.signal);
     const request = await loadRequest(deps.bodies.for(lease), document);
     const over = getInterruption(lease);
     if (over || !request) return runs.fail(lease, over ?? turnInterrupted(document));
@@ -93,7 +98,7 @@ export function createIdempotentTurns(deps: IdempotentTurnsDeps): IdempotentTurn
         const current = (await mine.get(key)) ?? (await insertTurn(deps, params, { key, caller }));
         if (!current) continue;
         if (isKeyFree(current, store.now())) {
-          await mine.remove({ key, turnId: current.turnId, fence: current.fence });
+          await removeKeyedTurn(deps, caller.principal.tenant, current);
           continue;
         }
         if (current.fingerprint !== params.fingerprint) throw keyMismatch(current.turnId);
@@ -131,15 +136,17 @@ interface NewTurnOptions {
 async function insertTurn(deps: IdempotentTurnsDeps, params: KeyedTurn, options: NewTurnOptions): Promise<KeyedTurnDocument | undefined> {
   const { principal } = options.caller;
   const mine = deps.kept.for(principal);
-  if (params.response !== undefined) deps.storage?.rejectIfFull(principal);
+  deps.storage?.rejectIfFull(principal);
   const inserted = await insert(mine, await newTurn(deps, params, options));
-  if (inserted?.previous === undefined || (await addLink(deps, principal, inserted.previous))) {
-    if (inserted?.request !== undefined) deps.storage?.add(toOwner(principal), countResponseBytes(inserted));
-    return inserted;
+  if (!inserted) {
+    // A repeated call of the same turn uses the same texts.
+    if ((await mine.get(options.key))?.turnId !== params.turnId) await deps.bodies.for(principal).remove({ turnId: params.turnId });
+    return undefined;
   }
+  deps.storage?.add(toOwner(principal), countResponseBytes(inserted));
+  if (inserted.previous === undefined || (await addLink(deps, principal, inserted.previous))) return inserted;
   // The previous response was deleted after its chain was read.
-  await mine.remove({ key: inserted.key, turnId: inserted.turnId });
-  await deps.bodies.for(principal).remove({ turnId: inserted.turnId });
+  await removeKeyedTurn(deps, principal.tenant, inserted);
   throw unknownPrevious();
 }
 

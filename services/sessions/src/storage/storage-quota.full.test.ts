@@ -3,7 +3,8 @@ import { after, before, describe, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import type { Bus } from '@switchyard/bus';
 import { principal, startMongo, type MongoServer } from '@switchyard/testkit';
-import { createResponse, startSessions } from '../response-chain/response-chain.fixture.ts';
+import { createResponse, prepareResponse, startSessions } from '../response-chain/response-chain.fixture.ts';
+import { ended } from '../sessions.fixture.ts';
 import { countStored } from './storage-recount.ts';
 
 const LIMIT = 16_777_216;
@@ -45,12 +46,10 @@ async function recount(sessions: Sessions, bytes: number): Promise<void> {
   await untilCounted(sessions);
 }
 
-/** Creates a response and waits for an exact recount. One that runs during a write may count it twice. */
+/** Creates a response and waits until it is counted. */
 async function startCounting(sessions: Sessions): Promise<string> {
   const turnId = await createResponse(sessions.app.bus, { message: 'x'.repeat(20_000) });
-  const usage = sessions.data.usage.for(TENANT);
-  while ((await usage.get('tenant'))?.recountedAt === undefined) await sessions.app.bus.call('session.list', {});
-  await recount(sessions, -1);
+  await untilCounted(sessions);
   return turnId;
 }
 
@@ -95,6 +94,54 @@ for (const name of ['sqlite', 'mongodb']) {
       for (const turnId of [first, second]) await bus.call('responses.delete', { turnId });
       for (const key of keys) await bus.call('session.delete', { session_key: key });
       assert.equal(await untilCounted(sessions), 0);
+    });
+
+    test('counts tool results and summaries, and gives them back with their session', async () => {
+      await using sessions = await start({
+        ...limits(LIMIT, LIMIT),
+        agents: { default: { contextEngine: { freshTailTurns: 1 } }, scripted: { model: 'dev/scripted' } },
+      });
+      const { bus } = sessions.app;
+      for (let turns = 0; turns < 3; turns += 1) await execute(bus);
+      const { sessionKey = '' } = await bus.call('agent.execute', { message: 'x'.repeat(30_000) });
+      const before = await untilCounted(sessions);
+      const message = JSON.stringify([{ tool: { name: 'session_history', input: { session_key: sessionKey } } }, { text: 'done' }]);
+      const answer = await bus.call('agent.execute', { agentId: 'scripted', message, sessionKey: { userId: 'reader' } });
+      const withResult = await untilCounted(sessions);
+      assert.ok(withResult > before + 60_000, `${before} and then ${withResult}`);
+      await bus.call('session.compact', { key: sessionKey });
+      const { extraChars = 0 } = (await sessions.data.sessions.for(TENANT).get(sessionKey)) ?? assert.fail();
+      assert.ok(extraChars > 0);
+      assert.equal(await untilCounted(sessions), withResult + extraChars);
+      for (const key of [sessionKey, answer.sessionKey ?? '']) await bus.call('session.delete', { session_key: key });
+      assert.equal(await untilCounted(sessions), 0);
+    });
+
+    test('gives the room of a conversation back that is reset because it expired', async () => {
+      const session = { resetPolicy: { mode: 'idle', idleTimeoutMs: 1, sweepIntervalMs: 3_600_000 } };
+      await using sessions = await start({ ...limits(LIMIT, LIMIT), agents: { default: { session } } });
+      const turn = () => sessions.app.bus.call('agent.execute', { message: 'x'.repeat(50_000) });
+      const { sessionKey = '' } = await turn();
+      const { epoch } = (await sessions.data.sessions.for(TENANT).get(sessionKey)) ?? assert.fail();
+      const before = await untilCounted(sessions);
+      await sessions.data.sessions.for(TENANT).update({ key: sessionKey }, { set: { updatedAt: 1 } });
+      await turn();
+      assert.notEqual((await sessions.data.sessions.for(TENANT).get(sessionKey))?.epoch, epoch);
+      assert.equal(await untilCounted(sessions), before);
+    });
+
+    test('a response whose key is used again after a failure leaves no texts', async () => {
+      await using sessions = await start({ ...limits(LIMIT, LIMIT), agents: { default: { model: 'dev/scripted' } } });
+      const { bus } = sessions.app;
+      const text = 'x'.repeat(20_000);
+      const failing = await prepareResponse(bus, { message: JSON.stringify([{ text }, { error: { status: 503, message: 'away' } }]) });
+      await bus.call('turns.once', failing);
+      assert.equal((await ended(bus, failing.turnId)).state, 'failed');
+      const { turnId, message } = await prepareResponse(bus, { message: JSON.stringify([{ text: 'b' }]) });
+      await bus.call('turns.once', { ...failing, turnId, message });
+      await ended(bus, turnId);
+      assert.equal(await sessions.data.bodies.for(TENANT).count({ turnId: failing.turnId }), 0);
+      assert.ok((await untilCounted(sessions)) < 20_000);
     });
 
     test('refuses responses and turns of a client at its quota, and names the quota and the remedy', async () => {

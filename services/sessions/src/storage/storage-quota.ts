@@ -3,7 +3,8 @@ import { atIntervals, type Clock } from '@switchyard/service-kit';
 import { inserted, type Collection, type Documents, type Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { StorageUsageDocument } from '../model/storage-usage-document.ts';
-import { countStored, type CountedCollections } from './storage-recount.ts';
+import { finishRecount, isRecountDue, startRecount, type CountedCollections, type RunningRecount } from './storage-recount.ts';
+import { clientId, TENANT_ID } from './usage-counters.ts';
 
 export interface StorageOwner {
   tenant: string;
@@ -34,12 +35,10 @@ export interface StorageQuotaDeps extends CountedCollections {
   syncMs: number;
 }
 
-const RECOUNT_INTERVAL_MS = 21_600_000;
-/** Recount interval of a tenant with a refused client, because expired responses are not subtracted before. */
-const FULL_RECOUNT_INTERVAL_MS = 60_000;
+/** Synchronizations after a recount has read the documents. By then all replicas have written what they changed meanwhile. */
+const SETTLE_SYNCS = 5;
 /** Synchronizations after which an unused counter is dropped from memory. */
 const MAX_IDLE_SYNCS = 600;
-const TENANT_ID = 'tenant';
 
 interface Counter {
   tenant: string;
@@ -48,6 +47,8 @@ interface Counter {
   stored: number | undefined;
   /** Bytes counted here that are not yet written. */
   pending: number;
+  /** Sum of all added and removed bytes that are not yet written. */
+  changed: number;
   idleSyncs: number;
   /** A write was refused since the last recount. */
   refused: boolean;
@@ -60,13 +61,20 @@ interface Counter {
 export function createStorageQuota(deps: StorageQuotaDeps): StorageQuota {
   const { usage, clock, log, limits, syncMs } = deps;
   const counters = new Map<string, Counter>();
+  const recounts = new Map<string, RunningRecount & { syncsLeft: number }>();
 
   function getCounter(tenant: string, id: string): Counter {
     const key = `${tenant} ${id}`;
-    const known = counters.get(key) ?? { tenant, id, stored: undefined, pending: 0, idleSyncs: 0, refused: false };
+    const known = counters.get(key) ?? { tenant, id, stored: undefined, pending: 0, changed: 0, idleSyncs: 0, refused: false };
     counters.set(key, known);
     known.idleSyncs = 0;
     return known;
+  }
+
+  function count(tenant: string, id: string, bytes: number): void {
+    const counter = getCounter(tenant, id);
+    counter.pending += bytes;
+    counter.changed += Math.abs(bytes);
   }
 
   async function sync(): Promise<void> {
@@ -74,16 +82,25 @@ export function createStorageQuota(deps: StorageQuotaDeps): StorageQuota {
       counter.idleSyncs += 1;
       const document = await syncCounter(usage.for(counter), counter);
       if (counter.id === TENANT_ID && document) await recount(counter, document);
-      if (counter.idleSyncs > MAX_IDLE_SYNCS && counter.pending === 0) counters.delete(key);
+      if (counter.idleSyncs > MAX_IDLE_SYNCS && counter.changed === 0 && !recounts.has(counter.tenant)) counters.delete(key);
     }
   }
 
+  /** Takes one step of a recount: reads the documents, or corrects the counters some synchronizations later. */
   async function recount({ tenant, refused }: Counter, { recountedAt }: StorageUsageDocument): Promise<void> {
-    const ofTenant = [...counters.values()].filter((counter) => counter.tenant === tenant);
-    // Changes that were counted before the recount are in the documents.
-    const begin = (): void => ofTenant.forEach((counter) => (counter.pending = 0));
-    if (!(await recountIfDue(deps, { tenant, recountedAt, refused }, begin))) return;
-    for (const counter of ofTenant) {
+    const running = recounts.get(tenant);
+    if (running === undefined) {
+      if (!isRecountDue(deps, { recountedAt, refused })) return;
+      const started = await startRecount(deps, tenant, recountedAt);
+      if (started) recounts.set(tenant, { ...started, syncsLeft: SETTLE_SYNCS });
+      return;
+    }
+    running.syncsLeft -= 1;
+    if (running.syncsLeft > 0) return;
+    recounts.delete(tenant);
+    await finishRecount(usage.for({ tenant }), running);
+    for (const counter of counters.values()) {
+      if (counter.tenant !== tenant) continue;
       counter.refused = false;
       await syncCounter(usage.for(counter), counter);
     }
@@ -108,8 +125,8 @@ export function createStorageQuota(deps: StorageQuotaDeps): StorageQuota {
       throw full;
     },
     add({ tenant, client }, bytes) {
-      getCounter(tenant, TENANT_ID).pending += bytes;
-      if (client !== undefined) getCounter(tenant, clientId(client)).pending += bytes;
+      count(tenant, TENANT_ID, bytes);
+      if (client !== undefined) count(tenant, clientId(client), bytes);
     },
     async [Symbol.asyncDispose]() {
       await syncing[Symbol.asyncDispose]();
@@ -118,59 +135,22 @@ export function createStorageQuota(deps: StorageQuotaDeps): StorageQuota {
   };
 }
 
-function clientId(client: string): string {
-  return `client ${client}`;
-}
-
 function isFull({ stored, pending }: Counter, limit: number): boolean {
   return stored !== undefined && stored + pending >= limit;
 }
 
 /** Writes the changes of this replica, if there are any, and reads the count of all replicas. */
 async function syncCounter(usage: Documents<StorageUsageDocument>, counter: Counter): Promise<StorageUsageDocument | null> {
-  const { id, pending } = counter;
-  const document = await (pending === 0 ? usage.get(id) : usage.update({ id }, { inc: { bytes: pending } }));
-  if (!document && (pending !== 0 || id === TENANT_ID)) {
+  const { id, pending, changed } = counter;
+  const document = await (changed === 0 ? usage.get(id) : usage.update({ id }, { inc: { bytes: pending, changed } }));
+  if (!document && (changed !== 0 || id === TENANT_ID)) {
     // Another replica may have inserted it. The next synchronization adds the changes then.
-    if (!(await inserted(() => usage.insert({ id, bytes: pending })))) return null;
+    if (!(await inserted(() => usage.insert({ id, bytes: pending, changed })))) return null;
   }
   counter.pending -= pending;
+  counter.changed -= changed;
   counter.stored = document?.bytes ?? pending;
   return document;
-}
-
-interface RecountOptions {
-  tenant: string;
-  recountedAt: number | undefined;
-  refused: boolean;
-}
-
-/** Replaces the counts of a tenant by those of its documents. Of all replicas one recounts at a time. Returns whether it recounted. */
-async function recountIfDue(deps: StorageQuotaDeps, { tenant, recountedAt, refused }: RecountOptions, begin: () => void): Promise<boolean> {
-  const now = deps.store.now();
-  const usage = deps.usage.for({ tenant });
-  if (recountedAt !== undefined && recountedAt > now - (refused ? FULL_RECOUNT_INTERVAL_MS : RECOUNT_INTERVAL_MS)) return false;
-  if (!(await usage.update({ id: TENANT_ID, recountedAt: recountedAt ?? null }, { set: { recountedAt: now } }))) return false;
-  begin();
-  const totals = await countStored(deps, tenant);
-  await usage.update({ id: TENANT_ID }, { set: { bytes: totals.tenant } });
-  await recountClients(usage, totals.clients);
-  return true;
-}
-
-async function recountClients(usage: Documents<StorageUsageDocument>, clients: ReadonlyMap<string, number>): Promise<void> {
-  const left = new Map([...clients].map(([client, bytes]) => [clientId(client), bytes]));
-  let cursor: string | undefined;
-  do {
-    const page = await usage.find({}, cursor === undefined ? {} : { cursor });
-    for (const { id, bytes } of page.items) {
-      const counted = left.get(id) ?? 0;
-      left.delete(id);
-      if (id !== TENANT_ID && bytes !== counted) await usage.update({ id }, { set: { bytes: counted } });
-    }
-    cursor = page.cursor;
-  } while (cursor !== undefined);
-  for (const [id, bytes] of left) await usage.replace({ id, bytes });
 }
 
 function clientFull(client: string, limit: number): ServiceError {

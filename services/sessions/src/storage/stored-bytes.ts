@@ -7,17 +7,21 @@ const DOCUMENT_BYTES = 1_024;
 /** Bytes of a message besides its text. Two messages share the document of their turn. */
 const MESSAGE_BYTES = DOCUMENT_BYTES / 2;
 
-/** Bytes of a transcript. A character counts as one byte. */
-export function countSessionBytes({ chars = 0, messageCount }: Pick<SessionDocument, 'chars' | 'messageCount'>): number {
-  return chars + MESSAGE_BYTES * messageCount;
+/** Bytes of a transcript with its tool results and summaries. A character counts as one byte. */
+export function countSessionBytes({
+  chars = 0,
+  extraChars = 0,
+  messageCount,
+}: Pick<SessionDocument, 'chars' | 'extraChars' | 'messageCount'>): number {
+  return chars + extraChars + MESSAGE_BYTES * messageCount;
 }
 
-/** Bytes of a stored response with its texts. */
+/** Bytes of a response, or of another turn with an idempotency key, with its texts. */
 export function countResponseBytes(response: KeyedTurnDocument): number {
   return DOCUMENT_BYTES + countTextBytes(response);
 }
 
-/** Bytes of the texts of a response. */
+/** Bytes of these texts. */
 export function countTextBytes({ request, answer, text, pieces }: Partial<KeyedTurnDocument>): number {
   return [request, answer, text, pieces].reduce((sum, stored) => sum + (stored?.chars ?? 0), 0);
 }

@@ -5,6 +5,8 @@ export interface ToolResult {
   failed: boolean;
   /** Id of the complete text, if the model sees only its beginning. */
   storedId?: string;
+  /** Length of that text. */
+  storedChars?: number;
 }
 
 /** Storage of long tool results. */
@@ -47,9 +49,10 @@ export function createResultTruncation(
       const text = getText(result);
       if (text.length <= maxChars) return { result, failed: false };
       if (!store || !readable()) return { result: truncateResult(result, maxChars), failed: false };
-      const fullText = await store(text.slice(0, MAX_STORED_CHARS).toWellFormed());
+      const stored = text.slice(0, MAX_STORED_CHARS).toWellFormed();
+      const storedId = await store(stored);
       some = true;
-      return { result: pointer(text, maxChars, fullText), failed: false, storedId: fullText };
+      return { result: pointer(text, maxChars, storedId), failed: false, storedId, storedChars: stored.length };
     },
   };
 }

@@ -46,20 +46,20 @@ export interface Cost {
 }
 
 /**
- * Adds a summary to the tree, so that later turns include it. Before this write the summary has no effect. Returns null when another
+ * Adds a summary of `chars` characters to the tree, so that later turns include it. Before this write the summary has no effect. Returns null when another
  * replica holds the lease, or the conversation has ended.
  */
 export function publishRoots(
   sessions: Documents<SessionDocument>,
   { session: { key, epoch, lastSeq }, fence }: Claim,
-  { roots, cost }: { roots: readonly Root[]; cost: Cost },
+  { roots, chars, cost }: { roots: readonly Root[]; chars: number; cost: Cost },
 ): Promise<SessionDocument | null> {
   return sessions.update(
     { key, epoch, compactFence: fence },
     {
       set: { roots: [...roots], compactSeq: lastSeq },
       unset: ['compactUntil'],
-      inc: { inputTokens: cost.input, outputTokens: cost.output, costUsd: cost.costUsd },
+      inc: { extraChars: chars, inputTokens: cost.input, outputTokens: cost.output, costUsd: cost.costUsd },
     },
   );
 }

@@ -23,6 +23,7 @@ import { isDistilled, type Distilling } from './summary-distillation.ts';
 import type { Spending } from './summary-spending.ts';
 import { inChunks, getTarget } from './summarize-in-chunks.ts';
 import { MAX_ANCHORS, getMaxExchanges } from './history-limits.ts';
+import type { StorageQuota } from '../../storage/storage-quota.ts';
 import { excerpt, summarise, type Source, type Summary } from './summarizer.ts';
 import type { Summarisers } from './summarizer-selection.ts';
 import { sizeOfLine } from './summary-prompt.ts';
@@ -36,6 +37,7 @@ export interface MakingDeps {
   models: Models;
   failover?: Failover;
   store: Pick<Store, 'now'>;
+  storage?: Pick<StorageQuota, 'add'>;
   clock: Clock;
   spending: Spending;
   summarisers: Summarisers;
@@ -87,7 +89,9 @@ export async function makeOne(deps: MakingDeps, seen: SessionDocument, making: S
     const noted = deps.distilling !== undefined && isDistilled(making.agent, made.document);
     const document = noted ? { ...made.document, undistilled: store.now() } : made.document;
     await summaries.insert(document);
-    const published = await publishRoots(sessions, claim, { roots, cost });
+    const chars = document.text.length;
+    const published = await publishRoots(sessions, claim, { roots, chars, cost });
+    if (published) deps.storage?.add({ tenant: making.tenant, client: published.createdBy }, chars);
     if (!published) await summaries.remove({ id: document.id });
     else if (noted) deps.distilling?.tell(making.tenant, published, document);
     return published;

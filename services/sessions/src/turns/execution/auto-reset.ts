@@ -1,5 +1,5 @@
 import { DAY_MS } from '../../model/retention.ts';
-import { clearEndedEpoch, newEpochChange } from '../../sessions/session-reset.ts';
+import { clearEndedEpoch, freeStorage, newEpochChange } from '../../sessions/session-reset.ts';
 import { sessionKeyObject } from '../../sessions/new-session.ts';
 import { getExpiry } from '../../sessions/reset-policy.ts';
 import { parseSessionKey } from '../../model/session-key.ts';
@@ -15,7 +15,8 @@ export async function resetIfExpired(deps: TurnRunDeps, { lease, turn, agent, re
   const policy = agent.config.session.resetPolicy;
   // A turn that has made steps continues in the same conversation.
   while (policy && resumeFrom.steps === 0) {
-    const { key, fence, epoch, lastSeq, userId, channelId } = lease.session;
+    const before = lease.session;
+    const { key, fence, epoch, lastSeq, userId, channelId } = before;
     const reason = getExpiry(policy, lease.session, turn.createdAt);
     if (reason === undefined) return;
     const note = { epoch, sessionKey: key, at: deps.store.now() };
@@ -26,6 +27,7 @@ export async function resetIfExpired(deps: TurnRunDeps, { lease, turn, agent, re
     const session = await lease.retryWrite(() => deps.sessions.for(lease).update(guard, newEpochChange(deps.store.now(), [expired])));
     if (session) {
       lease.session = session;
+      freeStorage(deps, lease.tenant, before);
       // Runs in the background; a sweep repeats it after a failure.
       clearEndedEpoch({ ...deps, forgetAt: deps.store.now() + DAY_MS }, lease.tenant, note).catch(() => undefined);
       return;

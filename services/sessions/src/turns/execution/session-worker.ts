@@ -20,7 +20,7 @@ import type { EndedTurn, TurnRunDeps, TurnRun } from './turn-run.ts';
 import { endFailed, executeTurn } from './turn-execution.ts';
 import type { RunningTurns } from '../ending/running-turns.ts';
 import { completeMerged } from './merge-completion.ts';
-import { countChars, countMessages } from '../../model/turn-messages.ts';
+import { countChars, countExtraChars, countMessages } from '../../model/turn-messages.ts';
 import { endTurnSpan, recordEnd, recordWait, startTurnSpan } from '../store/turn-metrics.ts';
 import { turnEndedElsewhere, takeTurn } from '../store/turn-store.ts';
 import { emitTokenUsage } from './token-usage-event.ts';
@@ -372,6 +372,7 @@ function getTotals(turn: TurnDocument | undefined, found: SessionLease | undefin
     epoch,
     messages: countMessages(turn),
     chars: countChars(turn),
+    extraChars: countExtraChars(turn),
     steps: stepCount,
     input: tokensUsed?.input ?? 0,
     output: tokensUsed?.output ?? 0,

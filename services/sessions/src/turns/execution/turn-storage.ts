@@ -11,7 +11,7 @@ interface CountTurnOptions {
   isReset: boolean;
 }
 
-/** Counts the messages of a turn towards the storage quota, or subtracts the transcript that the turn has reset. */
+/** Counts the messages and tool results of a turn towards the storage quota, or subtracts the transcript that the turn has reset. */
 export function countTurnStorage(
   deps: { storage?: Pick<StorageQuota, 'add'> },
   tenant: string,
@@ -19,6 +19,6 @@ export function countTurnStorage(
 ): void {
   if (isReset) return freeStorage(deps, tenant, session);
   if (totals === undefined) return;
-  const { chars, messages } = totals;
-  deps.storage?.add({ tenant, client: session.createdBy }, countSessionBytes({ chars, messageCount: messages }));
+  const { chars, extraChars, messages } = totals;
+  deps.storage?.add({ tenant, client: session.createdBy }, countSessionBytes({ chars, extraChars, messageCount: messages }));
 }
