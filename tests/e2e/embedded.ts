@@ -114,10 +114,10 @@ export async function refusal(started: StartedProcess): Promise<string> {
 
 /** Runs the CLI against a running product until it ends. */
 export async function command(
-  running: Pick<Running, 'data'>,
+  running: Pick<Running, 'data'> & Pick<StartOptions, 'env'>,
   ...words: string[]
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const env = { PATH: process.env['PATH'], HOME: running.data, SWITCHYARD_DATA: running.data, NO_COLOR: '1' };
+  const env = { PATH: process.env['PATH'], HOME: running.data, SWITCHYARD_DATA: running.data, NO_COLOR: '1', ...running.env };
   const child = spawn(`${root}bin/switchyard`, words, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   return { code: code as number | null, stdout, stderr };
