@@ -6,7 +6,7 @@ export type Kind = 'secret' | 'session' | 'path' | 'address';
 
 /** Field names that usually name a secret, a session, a path or an address. */
 const NAMING =
-  /(secret|token|apikey|keyname|sessionkey|url|uri|path|dir|origin|host|address|file)s?$|^(key|session|sessions|sessionid)$|profiles$|_key$|^secrets\.allow$/i;
+  /(secret|token|apikey|keyname|sessionkey|url|uri|path|dir|origin|host|address|file)s?$|^(key|session|sessions|sessionid|conversation_?id)$|profiles$|_key$|^secrets\.allow$/i;
 
 /** Methods whose params are settings. */
 const SETTING_METHODS = /^(config\.|agents\.(create|update)$)/;
@@ -66,6 +66,7 @@ export const PARAM_KINDS: Readonly<Record<string, Kind | 'none'>> = {
   'session.reset session_key': 'session',
   'session.compact key': 'session',
   'session.reset_conversation session_key': 'session',
+  'context.tree conversation_id': 'session',
   'tokens.create sessions': 'none',
   'env.set key': 'secret',
   'env.set origins': 'address',
