@@ -90,6 +90,21 @@ test('lists the catalogue, filtered by provider', async () => {
   assert.ok(providers.includes('openai') && providers.includes('anthropic') && !providers.includes('dev'));
 });
 
+test('models.list shows another tenant the models that its agents may use, and no other', async () => {
+  await using upstream = await startUpstream();
+  await using app = await start({ LOCAL_KEY: 'k' }, { settings: { providers: { entries: { local: entry(upstream.url) } } } });
+  const elsewhere = app.bus.as(principal({ tenant: 'b', scopes: ['*'] }));
+  await elsewhere.call('agents.create', { name: 'oslo', provider: 'local', model: 'small' });
+  const usable = new Set((await elsewhere.call('models.visible', {})).models.map(({ id }) => id));
+  const own = await elsewhere.call('models.list', {});
+  assert.ok(own.some(({ provider, modelId }) => `${provider}/${modelId}` === 'local/small'));
+  assert.ok(own.every(({ provider, modelId }) => usable.has(`${provider}/${modelId}`)));
+  assert.ok((await app.bus.call('models.list', { provider: 'openai' })).length > 0);
+  assert.deepEqual(await elsewhere.call('models.list', { provider: 'openai' }), []);
+  const { providers } = await elsewhere.call('models.list_providers', {});
+  assert.deepEqual([providers.includes('local'), providers.includes('openai')], [true, false]);
+});
+
 test('models.embed uses the requested or the configured provider and reports the cost', async () => {
   const body = { data: [{ index: 0, embedding: [1, 2] }], usage: { prompt_tokens: 7 } };
   await using upstream = await startUpstream({ kind: 'answer', body });

@@ -1,11 +1,12 @@
 import type { Handler } from '@switchyard/bus';
-import type { Models } from '@switchyard/models';
+import { listCatalogue, type TenantCatalogueDeps } from '../../models/tenant-catalogue.ts';
 
-/** Providers of the catalogue, and available providers that do not list their models. */
-export function modelsListProviders(models: Models): Handler<'models.list_providers'> {
-  return async () => {
-    const listed = (await models.catalogue()).map(({ provider }) => provider);
-    const providers = [...new Set([...(await models.providers()), ...listed])].sort();
+/** Providers of the catalogue, and for the installation tenant also available providers that do not list their models. */
+export function modelsListProviders(deps: TenantCatalogueDeps): Handler<'models.list_providers'> {
+  return async (_, ctx) => {
+    const listed = (await listCatalogue(deps, ctx)).map(({ provider }) => provider);
+    const available = ctx.principal.tenant === deps.configuration.current.tenantId ? await deps.models.providers() : [];
+    const providers = [...new Set([...available, ...listed])].sort();
     return { providers, count: providers.length };
   };
 }

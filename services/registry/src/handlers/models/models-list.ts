@@ -1,7 +1,7 @@
 import type { Handler } from '@switchyard/bus';
-import type { Models } from '@switchyard/models';
+import { listCatalogue, type TenantCatalogueDeps } from '../../models/tenant-catalogue.ts';
 import type { ValidatedModels } from '../../models/validated-models.ts';
 
-export function modelsList(models: Models, validated: ValidatedModels): Handler<'models.list'> {
-  return async ({ provider }) => validated.stamp(await models.catalogue(provider));
+export function modelsList(deps: TenantCatalogueDeps, validated: ValidatedModels): Handler<'models.list'> {
+  return async ({ provider }, ctx) => validated.stamp(await listCatalogue(deps, ctx, provider));
 }
