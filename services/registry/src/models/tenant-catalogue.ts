@@ -1,5 +1,4 @@
 import type { Ctx } from '@switchyard/bus';
-import type { Result } from '@switchyard/contracts';
 import { visibleNames, type Models } from '@switchyard/models';
 import type { ConfigurationSource } from '@switchyard/service-kit';
 import type { Agents } from '../agents/agents.ts';
@@ -16,7 +15,7 @@ export async function listCatalogue(
   { agents, models, configuration }: TenantCatalogueDeps,
   { principal }: Pick<Ctx, 'principal'>,
   provider?: string,
-): Promise<Result<'models.list'>> {
+): ReturnType<Models['catalogue']> {
   const catalogue = await models.catalogue(provider);
   if (principal.tenant === configuration.current.tenantId) return catalogue;
   const names = await visibleNames(models, await listUsableAgents(agents, principal));

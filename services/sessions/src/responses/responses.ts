@@ -7,12 +7,12 @@ import type { StoredText } from '../model/text-document.ts';
 import { turnCancelled } from '../turns/store/turn-errors.ts';
 import { createFrameWriter, FINAL_FRAME } from '../frames/frame-publisher.ts';
 import { completeRequest } from '../response-chain/chained-conversation.ts';
+import { estimateLoadBytes } from '../response-chain/response-load.ts';
 import type { ResponseChainDeps } from '../response-chain/response-segment.ts';
 import { removeUnusedSegments } from '../response-chain/segment-removal.ts';
 import { loadRequest, type StoredRequest } from '../response-chain/stored-request.ts';
-import { removeKeyedTurn } from '../stateless/keyed-turn-removal.ts';
-import { countTextBytes } from '../storage/stored-bytes.ts';
-import { CONVERSATION_BYTES, type LoadBudget } from '../sessions/load-budget.ts';
+import { removeKeyedTurn } from '../storage/keyed-turn-removal.ts';
+import type { LoadBudget } from '../sessions/load-budget.ts';
 import type { FrameLogQuota } from '../frames/frame-log-quota.ts';
 import type { RunningTurns } from '../turns/ending/running-turns.ts';
 import { hasEnded } from '../model/turn-document.ts';
@@ -25,9 +25,6 @@ export interface ResponsesDeps extends ResponseChainDeps {
 }
 
 const MAX_READS = 3;
-
-/** Memory that one stored character takes while a response is loaded, parsed and sent. */
-const BYTES_PER_CHAR = 4;
 
 export interface GetResponseOptions {
   turnId: string;
@@ -50,12 +47,6 @@ export async function getResponse(
   const { message, history, since } = turn;
   const around = { ...(history === undefined ? {} : { history }), ...(since === undefined ? {} : { since }) };
   return { ...state, talk: { message, ...around, ...(system === undefined ? {} : { system }) } };
-}
-
-/** Memory of a response, with its conversation. A larger one counts as a whole conversation, so that a client loads one at a time. */
-export function estimateLoadBytes(response: KeyedTurnDocument, talk: boolean): number {
-  const chars = countTextBytes(response) + (talk ? (response.chain?.chars ?? 0) : 0);
-  return Math.min(CONVERSATION_BYTES, BYTES_PER_CHAR * chars);
 }
 
 /**

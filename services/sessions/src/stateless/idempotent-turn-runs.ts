@@ -18,7 +18,7 @@ import { createFrameWriter, type FrameWriter } from '../frames/frame-publisher.t
 import { persist } from '../queue/session-lease.ts';
 import type { FrameLogQuota } from '../frames/frame-log-quota.ts';
 import type { RunningTurns } from '../turns/ending/running-turns.ts';
-import { removeKeyedTurn } from './keyed-turn-removal.ts';
+import { removeKeyedTurn } from '../storage/keyed-turn-removal.ts';
 import { countTextBytes } from '../storage/stored-bytes.ts';
 import type { StorageQuota } from '../storage/storage-quota.ts';
 import { runStateless, type StatelessDeps } from './stateless-turn.ts';

@@ -18,9 +18,9 @@ import { completeRequest } from '../response-chain/chained-conversation.ts';
 import { addLink, openChain, unknownPrevious, type ResponseChainDeps } from '../response-chain/response-segment.ts';
 import { countResponseBytes } from '../storage/stored-bytes.ts';
 import type { StorageOwner } from '../storage/storage-quota.ts';
-import { estimateLoadBytes } from '../responses/responses.ts';
+import { estimateLoadBytes } from '../response-chain/response-load.ts';
 import type { LoadBudget } from '../sessions/load-budget.ts';
-import { removeKeyedTurn } from './keyed-turn-removal.ts';
+import { removeKeyedTurn } from '../storage/keyed-turn-removal.ts';
 import { buildCaller, storeRequest, loadRequest } from '../response-chain/stored-request.ts';
 import { hasEnded } from '../model/turn-document.ts';
 

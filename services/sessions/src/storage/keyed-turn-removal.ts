@@ -1,8 +1,8 @@
 import type { Collection } from '@switchyard/store';
 import type { KeyedTurnDocument } from '../model/keyed-turn-document.ts';
 import type { BodyDocument } from '../model/text-document.ts';
-import { countResponseBytes } from '../storage/stored-bytes.ts';
-import type { StorageQuota } from '../storage/storage-quota.ts';
+import { countResponseBytes } from './stored-bytes.ts';
+import type { StorageQuota } from './storage-quota.ts';
 
 interface KeyedTurnRemovalDeps {
   kept: Collection<KeyedTurnDocument>;
