@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { flag, positive, count, texts, Positive, Tokens } from './kinds.ts';
+import { flag, positive, share, count, texts, Positive, Tokens } from './kinds.ts';
 import { maxKeys } from '../values/max-keys.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
@@ -14,6 +14,7 @@ export const budgets = z
     perExecutionUsd: dollars,
     perHourUsd: dollars,
     perDayUsd: dollars,
+    clientShare: share(1).describe('share of the hourly and daily limits that one client may use'),
   })
   .prefault({})
   .describe('tokens, and US dollars by list price; hours and days in UTC');

@@ -8,7 +8,7 @@ export type Limits = { [N in keyof OfAgents]?: OfAgents[N] | undefined };
 /** The subject of the limits, and the path of its settings. */
 export interface Limited {
   tenant: string;
-  /** `agent:<id>` or `token:<client>`. */
+  /** `agent:<id>`, `agent:<id> client:<client>` or `token:<client>`. */
   subject: string;
   /** The subject as shown in error messages. */
   who: string;

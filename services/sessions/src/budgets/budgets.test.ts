@@ -163,6 +163,18 @@ test('a token budget applies to every agent and to one client only', async () =>
   assert.equal(await one.used(HOUR), 20);
 });
 
+test('a client uses no more than its share of the budget of an agent', async () => {
+  await using dir = await tempDir();
+  await using one = await alone(dir.path);
+  const shared = agent({ perHour: 20, clientShare: 0.5 });
+  const asks = (client: string) => one.budgets.of({ tenant: 'default', client }, shared).reserve(call(5, 5));
+  (await asks('laptop')).settle({ tokens: 10, costUsd: 0 });
+  const message = /share of client laptop of agent oslo has used up the 10 tokens of agents\.oslo\.budgets\.perHour/;
+  await assert.rejects(asks('laptop'), refusedWith(60 * MINUTE_MS, message));
+  (await asks('desktop')).settle({ tokens: 10, costUsd: 0 });
+  await assert.rejects(asks('phone'), refusedWith(60 * MINUTE_MS, /agent oslo has used up the 20 tokens/));
+});
+
 test('reserveNow draws on the local allotment of every limit and returns undefined for cost limits', async () => {
   await using dir = await tempDir();
   await using one = await replica(stores['sqlite']?.(dir.path) ?? '');

@@ -82,8 +82,8 @@ export function createBudgets({ budgets, store, clock, models }: BudgetsDeps): B
     const known = ofAgents.get(agent);
     const own = known && now < known.until && known.tenant === spender.tenant ? known.meters : getMeters(limitedAgent(spender, agent), now);
     if (own !== known?.meters) ofAgents.set(agent, { tenant: spender.tenant, until: now - (now % HOUR_MS) + HOUR_MS, meters: own });
-    const client = limitedClient(spender);
-    return client === undefined ? own : [...own, ...getMeters(client, now)];
+    const clients = [limitedShare(spender, agent), limitedClient(spender)].filter((limited) => limited !== undefined);
+    return clients.length === 0 ? own : [...own, ...clients.flatMap((limited) => getMeters(limited, now))];
   }
 
   /** Estimates the use of a call and selects its meters. */
@@ -173,6 +173,20 @@ function settleAll(taken: Taken[], used: Used): void {
 
 function limitedAgent({ tenant }: Spender, { agentId, config }: Agent): Limited {
   return { tenant, subject: `agent:${agentId}`, who: `agent ${agentId}`, path: `agents.${agentId}.budgets`, limits: config.budgets };
+}
+
+/** Returns the share of the agent's budgets that the client may use; undefined if it may use all. */
+function limitedShare({ tenant, client }: Spender, { agentId, config: { budgets } }: Agent): Limited | undefined {
+  if (client === undefined || budgets.clientShare === 1) return undefined;
+  const who = `share of client ${client} of agent ${agentId}`;
+  const scale = (limit: number | undefined): number | undefined => (limit === undefined ? undefined : limit * budgets.clientShare);
+  const money = { perHourUsd: scale(budgets.perHourUsd), perDayUsd: scale(budgets.perDayUsd) };
+  const limits = {
+    perHour: Math.ceil(budgets.perHour * budgets.clientShare),
+    perDay: Math.ceil(budgets.perDay * budgets.clientShare),
+    ...money,
+  };
+  return { tenant, subject: `agent:${agentId} client:${client}`, who, path: `agents.${agentId}.budgets`, limits };
 }
 
 function limitedClient({ tenant, client, budgets }: Spender): Limited | undefined {
