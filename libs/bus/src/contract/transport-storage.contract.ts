@@ -223,6 +223,26 @@ export function keepingContract(connect: () => Promise<Transport>): void {
     watch.stop();
   });
 
+  test('a watch below a key delivers only the keys below it', async () => {
+    const bucket = await (await connect()).kv({ name: fresh('below') });
+    for (const key of ['a.one', 'ab.one', 'a', 'b.a.one']) await bucket.put(key, bytes(key));
+    const seen: string[] = [];
+    const last = Promise.withResolvers<void>();
+    const onEntry = ({ key, value }: BucketEntry): void => {
+      seen.push(`${key} ${text(value) ?? 'removed'}`);
+      if (key === 'a.last') last.resolve();
+    };
+    const watch = await bucket.watch(onEntry, { below: 'a' });
+    assert.deepEqual(seen, ['a.one a.one']);
+    await bucket.put('b.two', bytes('2'));
+    await bucket.remove('a.one');
+    await bucket.put('a.last', bytes('3'));
+    await last.promise;
+    assert.deepEqual(seen.slice(1), ['a.one removed', 'a.last 3']);
+    assert.equal(watch.lostSince(), undefined);
+    watch.stop();
+  });
+
   test('a watch of an empty bucket resolves immediately', async () => {
     const bucket = await (await connect()).kv({ name: fresh('empty') });
     const watch = await bucket.watch(() => assert.fail('there is nothing to tell'));

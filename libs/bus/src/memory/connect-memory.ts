@@ -9,6 +9,7 @@ import {
   type Outgoing,
   type Subscription,
   type Transport,
+  type WatchOptions,
 } from '../wire/transport.ts';
 import type { Listener, MemoryHub } from './memory-hub.ts';
 import { MAX_BYTES, MESSAGE_BYTES } from './memory-log.ts';
@@ -118,7 +119,7 @@ function openBucket(connection: Connection, definition: Parameters<Transport['kv
     update: async (key, value, revision) => bucket.update(key, value, revision),
     remove: async (key) => bucket.remove(key),
     keys: async () => bucket.entries().map(({ key }) => key),
-    watch: (onEntry) => watch(connection, bucket, onEntry),
+    watch: (onEntry, options) => watch(connection, bucket, onEntry, options),
   };
 }
 
@@ -129,9 +130,11 @@ function watch(
   { hub, subscriptions }: Connection,
   bucket: MemoryBucket,
   onEntry: Parameters<Bucket['watch']>[0],
+  { below }: WatchOptions = {},
 ): ReturnType<Bucket['watch']> {
   let stoppedAt: number | undefined;
   const deliver: typeof onEntry = (entry) => {
+    if (below !== undefined && !entry.key.startsWith(`${below}.`)) return;
     hub.defer(() => {
       if (stoppedAt === undefined) onEntry(entry);
     });

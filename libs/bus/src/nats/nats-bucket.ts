@@ -61,7 +61,7 @@ export function openBucket(buckets: NatsBuckets, { name }: BucketDefinition): Bu
     update: (key, value, revision) => mapNatsErrors(() => update(bucket, checked(key), new Uint8Array(value), revision)),
     remove: (key) => mapNatsErrors(() => storeAlways(bucket, { subject: subject(key), data: EMPTY, headers: DELETE_HEADERS })),
     keys: () => mapNatsErrors(() => listKeys(bucket)),
-    watch: (onEntry) => openWatch(bucket, name, onEntry),
+    watch: (onEntry, options) => openWatch(bucket, name, onEntry, options),
   };
 }
 

@@ -3,7 +3,7 @@ import { nanos } from '@nats-io/nats-core';
 import { mintId } from '@switchyard/security';
 import { EMPTY } from '../wire/encoding.ts';
 import { busClosedError } from '../wire/errors.ts';
-import type { BucketEntry, Message, Subscription, Watch } from '../wire/transport.ts';
+import type { BucketEntry, Message, Subscription, Watch, WatchOptions } from '../wire/transport.ts';
 import { isDeletion, keySubject } from './nats-bucket-entry.ts';
 import type { BusConnection } from './nats-connection.ts';
 
@@ -24,6 +24,8 @@ export interface WatchSource {
 interface Consumer {
   readonly source: WatchSource;
   readonly bucket: string;
+  /** Pattern of the watched keys. */
+  readonly keysFilter: string;
   readonly onEntry: (entry: BucketEntry) => void;
   /** Resolves when all initial entries are delivered. */
   readonly loaded: PromiseWithResolvers<void>;
@@ -52,11 +54,17 @@ interface Consumer {
  * Watches a bucket. The client's own watch has a heartbeat of 30 seconds; a watch that guards access must notice within a few seconds that
  * nothing arrives.
  */
-export async function openWatch(source: WatchSource, bucket: string, onEntry: (entry: BucketEntry) => void): Promise<Watch> {
+export async function openWatch(
+  source: WatchSource,
+  bucket: string,
+  onEntry: (entry: BucketEntry) => void,
+  { below }: WatchOptions = {},
+): Promise<Watch> {
   const { link } = source;
   const consumer: Consumer = {
     source,
     bucket,
+    keysFilter: below === undefined ? '>' : `${below}.>`,
     onEntry,
     loaded: Promise.withResolvers(),
     name: '',
@@ -158,11 +166,11 @@ function expireStaleKeys(consumer: Consumer): void {
   consumer.staleKeys.clear();
 }
 
-function buildConsumerConfig({ source, bucket, name, lastSeq }: Consumer): Partial<ConsumerConfig> {
+function buildConsumerConfig({ source, bucket, keysFilter, name, lastSeq }: Consumer): Partial<ConsumerConfig> {
   return {
     name,
     deliver_subject: `${source.link.inbox}.w.${name}`,
-    filter_subject: keySubject(bucket, '>'),
+    filter_subject: keySubject(bucket, keysFilter),
     ack_policy: AckPolicy.None,
     replay_policy: ReplayPolicy.Instant,
     max_deliver: 1,

@@ -114,6 +114,11 @@ export interface BucketEntry {
   revision: number;
 }
 
+export interface WatchOptions {
+  /** Watches only the keys below this one: with `gateway` the keys `gateway.…`. The server sends no others. */
+  below?: string;
+}
+
 export interface Watch {
   /** Since when (epoch ms) the watch may have missed changes. Undefined while it is complete. */
   lostSince(): number | undefined;
@@ -130,7 +135,7 @@ export interface Bucket {
   remove(key: string): Promise<number>;
   keys(): Promise<string[]>;
   /** Calls `onEntry` with all entries, then with every change. Resolves when the initial entries are delivered. */
-  watch(onEntry: (entry: BucketEntry) => void): Promise<Watch>;
+  watch(onEntry: (entry: BucketEntry) => void, options?: WatchOptions): Promise<Watch>;
 }
 
 /** Receives connection events. */

@@ -118,11 +118,13 @@ export async function reportRevisions(bus: Bus, service: string, replica: string
 export async function countReplicas(bus: Bus, service: string): Promise<{ count: () => number } & Disposable> {
   const live = new Set<string>();
   const bucket = await bus.kv(REPLICAS_BUCKET);
-  const watch = await bucket.watch(({ key, value }) => {
-    if (!key.startsWith(`${service}.`)) return;
-    if (value === undefined) live.delete(key);
-    else live.add(key);
-  });
+  const watch = await bucket.watch(
+    ({ key, value }) => {
+      if (value === undefined) live.delete(key);
+      else live.add(key);
+    },
+    { below: service },
+  );
   return { count: () => Math.max(1, live.size), [Symbol.dispose]: () => watch.stop() };
 }
 

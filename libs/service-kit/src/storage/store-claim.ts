@@ -36,7 +36,6 @@ export async function claimStore(identity: string, options: ClaimStore): Promise
   let held = false;
 
   function onEntry(entry: BucketEntry): void {
-    if (!entry.key.startsWith(`${service}.`)) return;
     if (entry.key === report.key) seen = entry.revision;
     else if (!isRival(entry, identity, since)) rivals.delete(entry.key);
     else if (rivals.has(entry.key)) admitted.reject(new StartError(refusal(service, entry.key)));
@@ -51,7 +50,7 @@ export async function claimStore(identity: string, options: ClaimStore): Promise
 
   const abort = (): void => admitted.reject(signal?.reason);
   signal?.addEventListener('abort', abort);
-  const watch = await (await bus.kv(REPLICAS_BUCKET)).watch(onEntry);
+  const watch = await (await bus.kv(REPLICAS_BUCKET)).watch(onEntry, { below: service });
   try {
     requestCount = await report.claim({ identity, held, since });
     if (rivals.size > 0) {
