@@ -42,14 +42,22 @@ function toMessage({ code, message, details }: ServiceError): string {
   return code === 'NOT_FOUND' && !OWN_MESSAGE.has(details.reason) ? 'Model not found' : message;
 }
 
+/** `Retry-After` during an outage of unknown length. A stateless call does not wait for it as a durable turn does. */
+const OUTAGE_RETRY_AFTER_MS = 1_000;
+
 /** Converts the error of a turn that failed before its `/v1` response started. */
 export function toCompletionError(error: unknown, fields = FIELDS): unknown {
   if (!(error instanceof ServiceError)) return error;
-  const { retryAfterMs } = error.details;
+  const retryAfterMs = error.details.retryAfterMs ?? (isOutage(error) ? OUTAGE_RETRY_AFTER_MS : undefined);
   const headers: Record<string, string> = retryAfterMs === undefined ? {} : { 'retry-after-ms': String(Math.ceil(retryAfterMs)) };
   const param = findParam(error, fields);
-  const overrides = { message: toMessage(error), headers };
+  const overrides = { message: toMessage(error), headers, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
   return new RefusalError({ ...toRefusal(error), ...overrides, ...(param === undefined ? {} : { param }) }, error);
+}
+
+/** A provider or a service did not answer, and the turn had no effect. */
+function isOutage({ code, retryable }: ServiceError): boolean {
+  return code === 'UNAVAILABLE' && retryable;
 }
 
 /** Creates the error frame of a turn that failed after its `/v1` response started. */

@@ -167,7 +167,7 @@ test('returns a failure before the first delta as an HTTP status', async () => {
       type: 'rate_limit_error',
       after: ['2', '1200'],
     },
-    { error: new ServiceError('UNAVAILABLE', 'away'), status: 503, type: 'server_error' },
+    { error: new ServiceError('UNAVAILABLE', 'away'), status: 503, type: 'server_error', after: ['1', '1000'] },
     { error: new ServiceError('DEADLINE_EXCEEDED', 'late'), status: 504, type: 'server_error' },
     { error: new ServiceError('FAILED_PRECONDITION', 'suspended'), status: 400, type: 'invalid_request_error' },
   ];
