@@ -42,6 +42,19 @@ function startTurns(product: Running, name: string): Promise<{ response: string 
   );
 }
 
+/** A stateless call does not wait for the outage. Its client is told to call again. */
+async function assertRetryable({ url, token }: Running): Promise<void> {
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'default', messages: [{ role: 'user', content: 'hello' }] }),
+  });
+  const text = await response.text();
+  assert.equal(response.status, 503, text);
+  assert.ok(Number(response.headers.get('retry-after')) >= 1, text);
+  assert.notEqual(response.headers.get('x-should-retry'), 'false', text);
+}
+
 for (const profile of ['embedded', 'cluster'] satisfies Profile[]) {
   describe(`an accepted turn waits for a dependency, ${profile}`, { skip: profile === 'cluster' ? SKIP : false, timeout: 300_000 }, () => {
     let product: Running;
@@ -68,7 +81,7 @@ for (const profile of ['embedded', 'cluster'] satisfies Profile[]) {
         }),
       );
       const turns = startTurns(product, 'refused');
-      await sleep(AWAY_MS);
+      await Promise.all([sleep(AWAY_MS), assertRetryable(product)]);
       const server = await open();
       stack.defer(() => void server.close());
       for (const { response } of await turns) assert.equal(response, ANSWER);
