@@ -42,11 +42,12 @@ export function createUsageMeter(turn: Pick<TurnDocument, 'attempts'>, resumeFro
 }
 
 /**
- * Returns the usage up to the last checkpoint. An attempt that was lost while no tool was running counts as one call of unknown usage,
- * because the process had asked the model and did not store its answer.
+ * Returns the usage up to the last checkpoint. Each attempt that was lost while no tool was running counts as one call of unknown
+ * usage, because the process had asked the model and did not store its answer.
  */
 function getEarlierUsage({ attempts }: Pick<TurnDocument, 'attempts'>, { spent, steps, pendingCalls }: ResumeState): TurnUsage {
-  const unknownCalls = attempts > 1 && pendingCalls.length === 0 ? 1 : 0;
+  const lostDuringTools = pendingCalls.length === 0 ? 0 : 1;
+  const unknownCalls = Math.max(0, attempts - 1 - lostDuringTools);
   return { ...spent, calls: steps + unknownCalls, unknownCalls };
 }
 
