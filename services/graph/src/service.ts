@@ -11,7 +11,12 @@ import {
 import { graphCancel } from './handlers/graph-cancel.ts';
 import { graphDefine } from './handlers/graph-define.ts';
 import { graphExecute } from './handlers/graph-execute.ts';
+import { graphDelete, graphList, graphLoad, graphSave } from './handlers/graph-library.ts';
+import { graphMermaid } from './handlers/graph-mermaid.ts';
 import { graphOutputs } from './handlers/graph-outputs.ts';
+import { graphResume } from './handlers/graph-resume.ts';
+import { graphDeleteRun, graphRunDetail, graphRuns } from './handlers/graph-runs.ts';
+import { graphOutput, graphPipeline } from './handlers/graph-tools.ts';
 import { graphStatus } from './handlers/graph-status.ts';
 import type { HandlerDeps } from './handlers/handler-deps.ts';
 import { createRunWaiters } from './runs/run-waiters.ts';
@@ -74,6 +79,17 @@ export const graph = defineService({
       'graph.status': graphStatus(deps),
       'graph.outputs': graphOutputs(deps),
       'graph.cancel': graphCancel(deps),
+      'graph.save': graphSave(deps),
+      'graph.load': graphLoad(deps),
+      'graph.list': graphList(deps),
+      'graph.delete': graphDelete(deps),
+      'graph.runs': graphRuns(deps),
+      'graph.runDetail': graphRunDetail(deps),
+      'graph.deleteRun': graphDeleteRun(deps),
+      'graph.resume': graphResume(deps),
+      'graph.mermaid': graphMermaid(deps),
+      'graph.pipeline': graphPipeline(deps),
+      'graph.output': graphOutput(deps),
     };
   },
 });

@@ -101,6 +101,7 @@ export const GraphCancelled = z.object({ graphId, cancelled: z.literal(true) });
 export const GraphSaved = z.object({ name, saved: z.literal(true) });
 export const GraphLoaded = z.object({ graphId: graphId.describe('new for each run'), name });
 export const GraphList = z.object({ graphs: z.array(z.object({ name, createdAt: Timestamp, nodeCount: Count })).max(MAX.all) });
+export const GraphDiagram = z.object({ graphId, runId: runId.optional(), mermaid: boundedString(MAX.text) });
 export const GraphDeleted = z.object({ name, deleted: z.literal(true) });
 export const GraphRunDeleted = z.object({ runId, deleted: z.literal(true) });
 

@@ -18,7 +18,6 @@ const MAX_DEFINITION_CHARS = MAX.text;
 
 export interface PreparedDefinition {
   definition: StoredDefinition;
-  executionOrder: string[];
   warnings: GraphWarning[];
 }
 
@@ -27,14 +26,14 @@ export function prepareDefinition(agents: AgentDirectory, principal: Principal, 
   if (JSON.stringify(request).length > MAX_DEFINITION_CHARS)
     throw new ServiceError('INVALID_ARGUMENT', `The definition has more than ${MAX_DEFINITION_CHARS} characters. Shorten the tasks.`);
   const nodes = resolveDependencies(request);
-  const executionOrder = getExecutionOrder(nodes);
+  getExecutionOrder(nodes);
   for (const node of nodes) {
     checkConfig(node);
     checkAgents(agents, principal, node);
   }
   const { edges: _, ...definition } = request;
   const hasDefaultAgent = agents.all(principal.tenant).some(({ isDefault }) => isDefault);
-  return { definition: { ...definition, nodes }, executionOrder, warnings: findWarnings({ nodes, hasDefaultAgent }) };
+  return { definition: { ...definition, nodes }, warnings: findWarnings({ nodes, hasDefaultAgent }) };
 }
 
 function checkAgents(agents: AgentDirectory, principal: Principal, node: GraphNode): void {

@@ -1,5 +1,5 @@
 import type { Handler } from '@switchyard/bus';
-import { ServiceError, type Input, type Principal } from '@switchyard/contracts';
+import { ServiceError, type GraphWarning, type Input, type Principal, type Result } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import { newWork } from '@switchyard/work';
 import { findUnresolvedVariables } from '../definition/warnings.ts';
@@ -7,7 +7,7 @@ import type { GraphDocument, RunDocument } from '../documents/collections.ts';
 import { newRunState } from '../engine/run-state.ts';
 import { readOutputs } from '../runs/run-outputs.ts';
 import { toStoredPrincipal } from '../runs/stored-principal.ts';
-import { getGraph } from './graph-access.ts';
+import { getGraph, getRun } from './graph-access.ts';
 import type { HandlerDeps } from './handler-deps.ts';
 import { readInputs } from './read-inputs.ts';
 
@@ -19,23 +19,46 @@ const MAX_LIVE_RUNS = 100;
 export function graphExecute(deps: HandlerDeps): Handler<'graph.execute'> {
   return async (request, { principal, signal }) => {
     const graph = await getGraph(deps, principal, request.graphId);
-    const inputs = readInputs(request.inputs);
-    const { runId } = await startRun(deps, principal, { graph, request, inputs });
-    const ended = await deps.waiters.wait(runId, {
-      read: () => deps.runs.for(principal).get(runId),
-      isDone: (run) => run === null || run.status !== 'running',
-      waitMs: MAX_WAIT_MS,
-      signal,
-    });
-    if (!ended) throw new ServiceError('NOT_FOUND', `The run ${runId} was deleted while the call waited for it.`);
-    return {
-      graphId: graph.graphId,
-      runId,
-      status: ended.run.status,
-      outputs: await readOutputs(deps, principal, ended),
-      warnings: [...graph.warnings, ...findUnresolvedVariables(graph.definition.nodes, inputs)],
-    };
+    return executeGraph(deps, principal, { graph, request, signal });
   };
+}
+
+interface ExecuteGraphOptions {
+  graph: GraphDocument;
+  request: Input<'graph.execute'>;
+  signal: AbortSignal;
+}
+
+export async function executeGraph(
+  deps: HandlerDeps,
+  principal: Principal,
+  { graph, request, signal }: ExecuteGraphOptions,
+): Promise<Result<'graph.execute'>> {
+  const inputs = readInputs(request.inputs);
+  const { runId } = await startRun(deps, principal, { graph, request, inputs });
+  const warnings = [...graph.warnings, ...findUnresolvedVariables(graph.definition.nodes, inputs)];
+  return awaitRun(deps, principal, { runId, warnings, signal });
+}
+
+interface AwaitRunOptions {
+  runId: string;
+  warnings: GraphWarning[];
+  signal: AbortSignal;
+}
+
+/** Waits until a run has ended, for a bounded time, and returns its outputs so far. */
+export async function awaitRun(
+  deps: HandlerDeps,
+  principal: Principal,
+  { runId, warnings, signal }: AwaitRunOptions,
+): Promise<Result<'graph.execute'>> {
+  const run = await deps.waiters.wait(runId, {
+    read: () => getRun(deps, principal, runId),
+    isDone: ({ status }) => status !== 'running',
+    waitMs: MAX_WAIT_MS,
+    signal,
+  });
+  return { graphId: run.graphId, runId, status: run.run.status, outputs: await readOutputs(deps, principal, run), warnings };
 }
 
 interface StartRunOptions {
@@ -50,8 +73,7 @@ async function startRun(deps: HandlerDeps, principal: Principal, { graph, reques
   const { announceChannelType: channelType, announceChannelId: channelId, idempotencyKey } = request;
   const hasGate = definition.nodes.some(({ type_id: type }) => type === 'approval-gate');
   if (hasGate && (channelType === undefined || channelId === undefined)) throw missingChannel();
-  const live = await deps.runs.for(principal).count({ status: 'running' });
-  if (live >= MAX_LIVE_RUNS) throw tooManyRuns();
+  await rejectIfFull(deps, principal);
   const startedAt = deps.now();
   const agentId = principal.agent ?? principal.agents?.[0];
   const run: RunDocument = {
@@ -84,7 +106,9 @@ function missingChannel(): ServiceError {
   return new ServiceError('INVALID_ARGUMENT', message, { details: { reason: 'ANNOUNCE_CHANNEL' } });
 }
 
-function tooManyRuns(): ServiceError {
+/** Throws RESOURCE_EXHAUSTED if a tenant has as many runs as it may have at once. */
+export async function rejectIfFull({ runs }: HandlerDeps, principal: Principal): Promise<void> {
+  if ((await runs.for(principal).count({ status: 'running' })) < MAX_LIVE_RUNS) return;
   const message = `Too many active graphs: ${MAX_LIVE_RUNS} runs have not ended. Wait for one, or cancel one with graph.cancel.`;
-  return new ServiceError('RESOURCE_EXHAUSTED', message, { details: { reason: 'MAX_GRAPHS', retryable: true } });
+  throw new ServiceError('RESOURCE_EXHAUSTED', message, { details: { reason: 'MAX_GRAPHS', retryable: true } });
 }

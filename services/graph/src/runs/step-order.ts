@@ -8,6 +8,8 @@ import { neutralize, truncateOutput } from './output-text.ts';
 /** Entries of `context` in one turn. */
 const MAX_CONTEXT_ENTRIES = 10;
 const SUMMARY_CHARS = 500;
+/** Tools that start runs. A node that executes graphs could do so without end. */
+const RUN_TOOLS = ['graph_execute', 'graph_resume', 'pipeline'];
 
 /** The part of an order that depends on the step. */
 export type StepOrder = Pick<Input<'turns.order'>, 'message' | 'agentId' | 'model' | 'context' | 'limits' | 'tools' | 'timeoutMs'> & {
@@ -64,8 +66,7 @@ export function buildOrder({ run, start, outputs, maxChars, maxSteps, timeoutMs 
     ...(request.model === undefined ? {} : { model: request.model }),
     ...(context.length === 0 ? {} : { context }),
     limits: { steps: limit },
-    // A node that executes graphs could do so without end.
-    tools: { deny: ['group:graph'], ...(node.mcp_servers === undefined ? {} : { mcpServers: node.mcp_servers }) },
+    tools: { deny: [...RUN_TOOLS], ...(node.mcp_servers === undefined ? {} : { mcpServers: node.mcp_servers }) },
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   };
 }
