@@ -48,6 +48,11 @@ export const commands = {
     summary: 'lists, adds, pauses and runs scheduled jobs',
     load: async () => (await import('./commands/cron/cron.ts')).cron,
   },
+  graph: {
+    usage: 'graph <what> …',
+    summary: 'runs graphs of tasks, shows, resumes and cancels them',
+    load: async () => (await import('./commands/graph/graph.ts')).graph,
+  },
   models: {
     usage: 'models <what> …',
     summary: 'lists models, tests one, assigns one to an agent',
