@@ -64,13 +64,14 @@ export const graph = defineService({
       createStepWork({
         ...common,
         maxSteps: () => limits().maxSubAgents,
+        countWakes: () => sweep.countWakes(),
         async wakeRun(tenant, runId) {
           await runWork.wake(tenant, runId);
           void runWork.poll().catch(() => undefined);
         },
       }),
     );
-    own.use(startStepEndSweep({ ...common, stepWork }));
+    const sweep = own.use(startStepEndSweep({ ...common, stepWork }));
     await Promise.all([runWork.poll(), stepWork.poll()]);
     const deps: HandlerDeps = { ...common, runWork, agents, waiters, clock: systemClock };
     return {

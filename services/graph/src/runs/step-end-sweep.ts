@@ -12,9 +12,15 @@ export interface StepEndSweepDeps {
   log: { warn(fields: object, message: string): void };
 }
 
+export interface StepEndSweep extends Disposable {
+  /** Counts the wake-ups of this replica. */
+  countWakes(): number;
+}
+
 /** Wakes the steps whose turns have ended, after the sessions service has woken this service. A lost wake-up only delays a step. */
-export function startStepEndSweep(deps: StepEndSweepDeps): Disposable {
+export function startStepEndSweep(deps: StepEndSweepDeps): StepEndSweep {
   const { bus, log } = deps;
+  let wakes = 0;
   let sweeping = false;
   let again = false;
   let closed = false;
@@ -35,8 +41,12 @@ export function startStepEndSweep(deps: StepEndSweepDeps): Disposable {
       sweeping = false;
     }
   }
-  const subscription = bus.onWake('graph', () => void sweep());
+  const subscription = bus.onWake('graph', () => {
+    wakes += 1;
+    void sweep();
+  });
   return {
+    countWakes: () => wakes,
     [Symbol.dispose]() {
       closed = true;
       subscription.unsubscribe();

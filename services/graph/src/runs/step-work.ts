@@ -28,6 +28,8 @@ export interface StepWorkDeps {
   log: { warn(fields: object, message: string): void };
   /** Steps of one tenant that run at once: the setting `security.agentToAgent.graphMaxGlobalSubAgents`. */
   maxSteps: () => number;
+  /** Counts the wake-ups by the sessions service. */
+  countWakes: () => number;
   /** Makes a run read the ends of its steps. */
   wakeRun: (tenant: string, runId: string) => Promise<void>;
 }
@@ -66,8 +68,11 @@ async function orderTurn(deps: StepWorkDeps, lease: Lease<StepDocument>): Promis
     const lost = await findLostRights(deps.bus, tenant, step.principal);
     if (lost !== undefined) return await finish(deps, lease, { text: '', error: lost, permanent: true });
     if (!lease.isHeld()) return { parkUntil: deps.now(), keepSlot: true };
+    const wakes = deps.countWakes();
     const turnId = await sendOrder(deps.bus, tenant, step);
-    return await recordTurn(deps, lease, turnId);
+    const parked = await recordTurn(deps, lease, turnId);
+    // A turn that ended before its id was stored is not in the sweep of its wake-up.
+    return deps.countWakes() === wakes ? parked : { parkUntil: deps.now(), keepSlot: true };
   } catch (error) {
     if (!(error instanceof ServiceError) || lease.signal.aborted) throw error;
     const late = deps.now() - step.createdAt > ORDER_TIMEOUT_MS;
