@@ -106,6 +106,26 @@ export function roomsContract(store: string, open: OpenStore): void {
     await start('1');
   });
 
+  test(`${store}: keeps the slot of a document that is parked with keepSlot until it ends`, async (t) => {
+    const { jobs, replica, clock } = await openWork(t, open);
+    const { started, start, end, run } = createRuns();
+    const work = replica('one', run, { max: 1 });
+    for (const jobId of ['1', '2']) await work.add(a, newJob(jobId, 'r'));
+    await work.poll();
+    await start('1');
+    end('1', { parkUntil: clock.now + 1_000_000, keepSlot: true });
+    while ((await jobs.get('1'))?.state !== 'parked') await new Promise(setImmediate);
+    clock.now += 10_000;
+    await work.poll();
+    assert.deepEqual(started, ['1'], 'the room is full');
+    await work.wake('a', '1');
+    await work.poll();
+    await start('1');
+    end('1');
+    await start('2');
+    assert.deepEqual(started, ['1', '1', '2']);
+  });
+
   test(`${store}: gives the slot of a killed holder to the next holder of the same document`, async (t) => {
     const { jobs, clock, replica } = await openWork(t, open);
     const { started, start, end, run } = createRuns();
