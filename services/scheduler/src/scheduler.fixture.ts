@@ -35,14 +35,19 @@ interface SchedulerOptions {
   data?: string;
   settings?: ConfigurationPatch;
   agents?: readonly string[];
+  /** The configuration of the default agent. */
+  agent?: object;
 }
 
 const USAGE = { calls: 1, unknownCalls: 0, input: 30, output: 12, cacheRead: 0, cacheWrite: 0, costUsd: 0.002 };
 
 /** Starts the scheduler with a sessions service that the test controls. */
-export async function testScheduler({ agents = [], standing = () => ({ state: 'current' }), ...options }: SchedulerOptions = {}): Promise<
-  TestService & { turns: OrderedTurns }
-> {
+export async function testScheduler({
+  agents = [],
+  agent = {},
+  standing = () => ({ state: 'current' }),
+  ...options
+}: SchedulerOptions = {}): Promise<TestService & { turns: OrderedTurns }> {
   let turns: OrderedTurns | undefined;
   const app = await testService(scheduler, {
     ...options,
@@ -52,7 +57,8 @@ export async function testScheduler({ agents = [], standing = () => ({ state: 'c
         'tokens.standing': ({ principals }) => ({ standings: principals.map(standing) }),
       };
       await (await host.connect('secrets')).serve(contracts.secrets, handlers, { version: '0.0.0' });
-      for (const agentId of ['default', ...agents]) await putAgent(host.bus, agentId);
+      await putAgent(host.bus, 'default', agent);
+      for (const agentId of agents) await putAgent(host.bus, agentId);
     },
   });
   return {
@@ -64,8 +70,9 @@ export async function testScheduler({ agents = [], standing = () => ({ state: 'c
   };
 }
 
-async function putAgent(bus: Bus, agentId: string): Promise<void> {
-  const projection = { agentId, tenant: 'default', suspended: false, isDefault: agentId === 'default', config: AgentConfig.parse({}) };
+/** Publishes an agent as the registry does. */
+export async function putAgent(bus: Bus, agentId: string, config: object = {}): Promise<void> {
+  const projection = { agentId, tenant: 'default', suspended: false, isDefault: agentId === 'default', config: AgentConfig.parse(config) };
   await (await bus.kv(AGENTS_BUCKET)).put(`default.${agentId}`, Buffer.from(JSON.stringify(projection)));
 }
 

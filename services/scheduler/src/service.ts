@@ -10,18 +10,31 @@ import { cronRuns } from './handlers/cron-runs.ts';
 import { cronStatus } from './handlers/cron-status.ts';
 import { cronUpdate } from './handlers/cron-update.ts';
 import type { HandlerDeps } from './handlers/handler-deps.ts';
+import { heartbeatGet } from './handlers/heartbeat-get.ts';
+import { heartbeatStates } from './handlers/heartbeat-states.ts';
+import { heartbeatTrigger } from './handlers/heartbeat-trigger.ts';
+import { heartbeatsWake } from './handlers/heartbeats-wake.ts';
+import { schedulerWake } from './handlers/scheduler-wake.ts';
+import { beatCollection, eventCollection } from './heartbeat/beat-document.ts';
+import { followBeats } from './heartbeat/beat-follow.ts';
+import { createBeatWork } from './heartbeat/beat-work.ts';
 import { createJobWork } from './jobs/job-work.ts';
 import { createRunWork } from './runs/run-work.ts';
 import { startTurnEndSweep } from './runs/turn-end-sweep.ts';
 
-/** Owns jobs and their runs. */
+/** Owns jobs, their runs, and the heartbeats of agents. */
 export const scheduler = defineService({
   contract,
   version: '0.1.0',
   settings: ['scheduler'],
 
   async setup({ settings, store, bus, log, own, replica, env }) {
-    const { jobs, runs } = await store.open({ jobs: jobCollection, runs: runCollection });
+    const { jobs, runs, beats, events } = await store.open({
+      jobs: jobCollection,
+      runs: runCollection,
+      beats: beatCollection,
+      events: eventCollection,
+    });
     const agents = own.use(await openAgentDirectory(bus, env, log));
     const now = (): number => store.now();
     const limits = (): (typeof settings.current)['scheduler']['cron'] => settings.current.scheduler.cron;
@@ -36,8 +49,11 @@ export const scheduler = defineService({
     const runWork = own.use(createRunWork({ ...common, wakeJob, maxConsecutiveErrors: () => limits().maxConsecutiveErrors }));
     const onRun = (): void => void runWork.poll().catch(ignoreFailure);
     const jobWork = own.use(createJobWork({ ...common, onRun, enabled: () => limits().enabled }));
-    own.use(startTurnEndSweep({ ...common, runWork, clock: systemClock }));
-    await Promise.all([jobWork.poll(), runWork.poll()]);
+    const beatWork = own.use(createBeatWork({ ...common, beats, events, agents, settings: () => settings.current.scheduler }));
+    const followedBeats = own.use(followBeats({ ...common, beats, beatWork, agents, settings, clock: systemClock }));
+    own.use(startTurnEndSweep({ ...common, runWork, clock: systemClock, onWake: () => followedBeats.sweep() }));
+    await Promise.all([jobWork.poll(), runWork.poll(), beatWork.poll()]);
+    const heartbeatDeps = { beats, events, beatWork, agents, settings, bus, now };
     const deps: HandlerDeps = { jobs, runs, jobWork, runWork, agents, settings, now };
     return {
       'cron.add': cronAdd(deps),
@@ -48,6 +64,11 @@ export const scheduler = defineService({
       'cron.runs': cronRuns(deps),
       'cron.status': cronStatus(deps),
       'cron.next': cronNext(deps),
+      'heartbeat.get': heartbeatGet(heartbeatDeps),
+      'heartbeat.states': heartbeatStates(heartbeatDeps),
+      'heartbeat.trigger': heartbeatTrigger(heartbeatDeps),
+      'heartbeats.wake': heartbeatsWake(heartbeatDeps),
+      'scheduler.wake': schedulerWake(heartbeatDeps),
     };
   },
 });

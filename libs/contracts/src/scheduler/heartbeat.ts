@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { AgentId, Count, DurationMs, JsonObject, NoParams, Timestamp } from '../values/common.ts';
 import { heartbeatSettings, heartbeatTarget } from '../config/agent-session.ts';
 import { defineMethods } from '../definition/define.ts';
-import { MAX } from '../values/sizes.ts';
+import { MAX, boundedString } from '../values/sizes.ts';
 
 /** State of an agent's heartbeat. Times of events that have not happened are null. */
 export const HeartbeatState = z.object({
@@ -16,6 +16,8 @@ export const HeartbeatState = z.object({
   lastErrorKind: z.enum(['transient', 'permanent']).nullable(),
   tickStartedAtMs: Timestamp.nullable().optional().describe('set during a heartbeat'),
   lastAlertMs: Timestamp.nullable().optional(),
+  lastOutcome: z.enum(['ok', 'alert', 'critical', 'skipped', 'error']).optional().describe('of the last heartbeat'),
+  lastReason: boundedString(MAX.line).optional().describe('why it was skipped, failed or not delivered'),
 });
 export type HeartbeatState = z.infer<typeof HeartbeatState>;
 

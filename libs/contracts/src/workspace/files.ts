@@ -10,7 +10,7 @@ const path = z.string().min(1).max(4096).describe('relative to the workspace');
 export const fileOperations = defineOperations({
   'files.read': {
     summary: 'Reads a file of the workspace.',
-    callers: ['sessions', 'media', 'channels', 'graph'],
+    callers: ['sessions', 'media', 'channels', 'graph', 'scheduler'],
     tool: { name: 'read', group: 'files' },
     params: z.strictObject({
       path,

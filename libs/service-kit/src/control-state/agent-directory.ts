@@ -29,6 +29,8 @@ export interface AgentDirectory extends AsyncDisposable {
   hasSeveralTenants(): boolean;
   /** With `held`, only the agents listed there. The same array until an agent changes. */
   all(tenant: string, held?: readonly string[]): readonly Agent[];
+  /** Calls the listener after each change of an agent. Returns a function that unsubscribes it. */
+  onChange(listener: () => void): () => void;
 }
 
 export async function openAgentDirectory(bus: Bus, env: Variables, log: Logger): Promise<AgentDirectory> {
@@ -60,6 +62,7 @@ export async function openAgentDirectory(bus: Bus, env: Variables, log: Logger):
     all,
     listAllTenants: () => projections.entries.values(),
     hasSeveralTenants: () => (severalTenants ??= new Set(projections.entries.values().map(({ tenant }) => tenant)).size > 1),
+    onChange: (listener) => projections.onChange(() => listener()),
     [Symbol.asyncDispose]: () => projections[Symbol.asyncDispose](),
   };
 }

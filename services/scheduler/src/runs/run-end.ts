@@ -4,7 +4,7 @@ import type { Outcome } from '@switchyard/work';
 import type { JobDocument, RunDocument } from '../documents/collections.ts';
 
 /** Delay before the next fire after the first, second, … consecutive error. */
-const BACKOFF_MS = [30_000, 60_000, 300_000, 900_000, 3_600_000] as const;
+export const BACKOFF_MS = [30_000, 60_000, 300_000, 900_000, 3_600_000] as const;
 const SUMMARY_CHARS = 16_384;
 const ERROR_CHARS = 2_048;
 

@@ -15,6 +15,8 @@ export interface TurnEndSweepDeps {
   bus: Bus;
   clock: Pick<Clock, 'after'>;
   log: { warn(fields: object, message: string): void };
+  /** Called on each wake-up. One subscription serves the whole service, because a wake-up reaches only one. */
+  onWake: () => void;
 }
 
 /** Wakes the runs whose turns have ended, after the sessions service has woken this service. A lost wake-up only delays a run. */
@@ -24,6 +26,7 @@ export function startTurnEndSweep(deps: TurnEndSweepDeps): Disposable {
   const onFailure = (err: unknown): void =>
     log.warn({ err, errorKind: 'dependency', hint: 'each run asks again by itself' }, 'failed to check the turns of runs');
   const subscription = bus.onWake('scheduler', () => {
+    deps.onWake();
     cancelTimer ??= clock.after(WAKE_DELAY_MS, () => {
       cancelTimer = undefined;
       void sweepTurnEnds(deps).catch(onFailure);

@@ -199,6 +199,7 @@ function getDirectory(all: readonly Agent[]): AgentDirectory {
     default: () => all[0]!,
     listAllTenants: () => [],
     hasSeveralTenants: () => false,
+    onChange: () => () => undefined,
     all: (tenant) => (tenant === 'default' ? all : []),
     [Symbol.asyncDispose]: async () => undefined,
   };

@@ -1,0 +1,24 @@
+import type { Handler } from '@switchyard/bus';
+import { getIntervalMs } from '../heartbeat/heartbeat-settings.ts';
+import { addEvent, wakeAgent } from '../wake/wake-agents.ts';
+import type { HeartbeatDeps } from './heartbeat-deps.ts';
+
+/** Stores an event for the named agent, or for every agent with scheduled beats, and requests their beats unless they wait for the next. */
+export function heartbeatsWake({ agents, beatWork, events, settings, now }: HeartbeatDeps): Handler<'heartbeats.wake'> {
+  return async ({ agentId, source, text, mode, idempotencyKey: key }, { principal: { tenant } }) => {
+    const woken = agents
+      .all(tenant)
+      .filter((agent) =>
+        agentId === undefined ? getIntervalMs(agent, settings.current.scheduler.heartbeat) > 0 : agent.agentId === agentId,
+      );
+    let repeated = woken.length > 0;
+    for (const agent of woken) {
+      const isNew = await addEvent({ events, now }, { tenant, agentId: agent.agentId, key, source, text });
+      if (isNew) repeated = false;
+      // A repeated delivery wakes again, because the first one may have failed after the event was stored.
+      if (mode === 'now') await wakeAgent({ beatWork, now }, { tenant, agentId: agent.agentId, reason: 'hook' });
+    }
+    await beatWork.poll();
+    return { agents: woken.length, repeated };
+  };
+}
