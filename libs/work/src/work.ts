@@ -1,6 +1,6 @@
 import { ServiceError, type Principal } from '@switchyard/contracts';
 import { systemClock } from '@switchyard/service-kit';
-import { inserted, type Filter } from '@switchyard/store';
+import { inserted, type Filter, type OutboxEvent } from '@switchyard/store';
 import { createClaims } from './claims.ts';
 import type { LeaseTiming } from './lease.ts';
 import { createRooms, getTurnFields, type AnyWork } from './rooms.ts';
@@ -21,6 +21,8 @@ export interface AddOptions<D> {
   key?: readonly (keyof D & string)[];
   /** Describes the content of the request. A stored document with another fingerprint is not returned. */
   fingerprint?: string;
+  /** Events that are emitted with the insert; none when the document exists. */
+  emit?: readonly OutboxEvent[];
 }
 
 export interface Work<D> extends AsyncDisposable {
@@ -53,12 +55,12 @@ function start({ documents, now, timing = TIMING, clock = systemClock, ...option
   }
 
   return {
-    async add({ tenant }, document, { dueAt = now(), key: unique = [key], fingerprint } = {}) {
+    async add({ tenant }, document, { dueAt = now(), key: unique = [key], fingerprint, emit } = {}) {
       const own = documents.for({ tenant });
       const waiting = rooms ? await rooms.enter(tenant, document, dueAt) : { dueAt };
       const added = { ...document, ...waiting, ...(fingerprint === undefined ? {} : { fingerprint }) };
       let stored: AnyWork | undefined;
-      const isNew = await inserted(async () => (stored = await own.insert(added)));
+      const isNew = await inserted(async () => (stored = await own.insert(added, emit && { emit: [...emit] })));
       stored ??= (await own.find(Object.fromEntries(unique.map((field) => [field, document[field]])), { limit: 1 })).items[0];
       if (!stored) throw uniqueSetTaken(unique);
       if (!isNew && stored.fingerprint !== fingerprint) throw fingerprintMismatch(unique);

@@ -55,6 +55,7 @@ export const SETTING_KINDS: Readonly<Record<string, Kind | 'none'>> = {
 
 /** What each param with such a name refers to. */
 export const PARAM_KINDS: Readonly<Record<string, Kind | 'none'>> = {
+  'admin.approval.resolveAll sessionKey': 'session',
   'agent.cancel sessionKey': 'session',
   'agent.execute sessionKey': 'session',
   'agent.start sessionKey': 'session',

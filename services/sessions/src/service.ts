@@ -5,6 +5,9 @@ import type { Bus } from '@switchyard/bus';
 import { countReplicas, createSecretReader, defineService, followSecrets, systemClock } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import { openAgentDirectory } from './agents/agent-directory.ts';
+import { approvalCollection } from './approvals/approval-document.ts';
+import { createGates } from './approvals/gates.ts';
+import { approvalClearDenialCache, approvalPending, approvalResolve, approvalResolveAll } from './handlers/approvals/admin-approval.ts';
 import { createBudgets } from './budgets/budgets.ts';
 import { createUsageRecorder } from './budgets/usage-records.ts';
 import { spentCollection } from './model/spent-document.ts';
@@ -101,10 +104,10 @@ export function defineSessions(timing: SessionsTiming = {}) {
   return defineService({
     contract,
     version: '0.1.0',
-    settings: ['models', 'providers', 'queue', 'daemon', 'security', 'routing', 'documentation'],
+    settings: ['models', 'providers', 'queue', 'daemon', 'security', 'routing', 'documentation', 'approvals'],
 
     async setup({ settings, store, bus, log, own, replica, data: directory, env }) {
-      const { budgets: budgetDocuments, cached, spent, usage: storageUsage, ...data } = await openData(store);
+      const { budgets: budgetDocuments, cached, spent, usage: storageUsage, approvals: approvalDocuments, ...data } = await openData(store);
       // Created before the first publish: frames published without a log are not stored.
       const frames = await bus.log(TURNS_LOG);
       const replicas = own.use(await countReplicas(bus, contract.service));
@@ -184,13 +187,17 @@ export function defineSessions(timing: SessionsTiming = {}) {
       });
       // Disposed after the runner, so that a drain shows in the gauges.
       const gauges = own.use(new DisposableStack());
-      const runner = openRunner({ ...common, own, timing, shares, compaction });
+      const gates = own.use(
+        createGates(common, { approvals: approvalDocuments, onRunnable: (tenant, entry) => runner.wake(tenant, entry) }),
+      );
+      const gated = { ...common, gate: gates.gate };
+      const runner = openRunner({ ...gated, own, timing, shares, compaction });
       gauges.defer(observeTurns(runner, data.turns));
       const { leaseMs, renewMs } = { ...LEASE_TIMING, ...timing };
       const { turnDeadlineMs = TURN_DEADLINE_MS, pollMs = POLL_INTERVAL_MS } = timing;
       const runs = own.use(createRunningTurns({ bus })); // stateless turns
       const loads = createLoadBudget();
-      const once = own.use(createIdempotentTurns({ ...common, loads, shares, runs, leaseMs, renewMs, pollMs, turnDeadlineMs }));
+      const once = own.use(createIdempotentTurns({ ...gated, loads, shares, runs, leaseMs, renewMs, pollMs, turnDeadlineMs }));
       const reading = { ...data, storage, clock: systemClock };
       const emptying = createSessionReset({ ...reading, store });
       own.use(startExpirySweep({ ...reading, store, agents, log, pollMs }));
@@ -206,6 +213,10 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'agent.getOperationModels': agentGetOperationModels(agents, models),
         'agent.start': agentStart(runner),
         'agent.attach': agentAttach(runner),
+        'admin.approval.pending': approvalPending(gates.approvals),
+        'admin.approval.resolve': approvalResolve(gates.approvals),
+        'admin.approval.resolveAll': approvalResolveAll(gates.approvals),
+        'admin.approval.clearDenialCache': approvalClearDenialCache(gates.approvals),
         'session.send': sessionSend(runner),
         'session.history': sessionHistory({ ...reading, loads }),
         'session.list': sessionList({ ...reading, store }),
@@ -229,8 +240,8 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'turns.order': turnsOrder(runner),
         'turns.cancel': turnsCancel(runner),
         'turns.ends': turnsEnds({ ...data, clock: systemClock, runner }),
-        'turns.run': turnsRun(common),
-        'turns.complete': turnsComplete(common),
+        'turns.run': turnsRun(gated),
+        'turns.complete': turnsComplete(gated),
         'turns.once': turnsOnce(once),
         'turns.resume': turnsResume({ ...data, runner, once }),
         'responses.get': responsesGet({ ...responses, loads }),
@@ -255,6 +266,7 @@ async function openData(store: Store) {
     budgets: budgetCollection,
     cached: cacheStatsCollection,
     spent: spentCollection,
+    approvals: approvalCollection,
   });
 }
 

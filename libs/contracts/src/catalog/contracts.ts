@@ -21,6 +21,7 @@ import {
   type MethodSpec,
   type OperationSpec,
   type ServiceName,
+  type ToolEffect,
 } from '../definition/define.ts';
 import { describeTool, type AgentTool } from '../definition/tool-groups.ts';
 import { subjects } from '../definition/subjects.ts';
@@ -86,6 +87,8 @@ export interface Callable {
   keyed: boolean;
   /** The tool that agents get for it; undefined if agents cannot use it. */
   tool: AgentTool | undefined;
+  /** Effect of a call by an agent; `destructive` unless it is declared. */
+  effect: ToolEffect;
   /** Whether params or result can exceed a message. */
   large: { params: boolean; result: boolean };
   /** Secret fields of params and result, which cross the bus encrypted. Undefined if there are none. */
@@ -143,6 +146,7 @@ function describeMethod(service: ServiceName, name: string, spec: MethodSpec): C
     streams: spec.chunk !== undefined,
     keyed: takesKey(spec),
     tool: getMethodTool(name, spec),
+    effect: spec.effect ?? (spec.reads ? 'read' : (spec.audited ?? 'destructive')),
     large: getLargeParts(spec),
     sealed: getSealedParts(spec),
     emits: getEvents(spec),
@@ -170,6 +174,7 @@ function describeOperation(service: ServiceName, name: string, spec: OperationSp
     streams: spec.chunk !== undefined,
     keyed: takesKey(spec),
     tool: spec.tool,
+    effect: spec.effect ?? (spec.reads ? 'read' : 'destructive'),
     large: getLargeParts(spec),
     sealed: undefined,
     emits: getEvents(spec),

@@ -96,11 +96,14 @@ const ApprovalRule = z.strictObject({
 export const approvals = z
   .strictObject({
     enabled: flag(false),
-    defaultMode: ApprovalMode.default('auto'),
+    defaultMode: ApprovalMode.default('require').describe(
+      'gated calls that no rule matches; auto lifts the gate of mutating tools, never of destructive ones',
+    ),
     rules: z.array(ApprovalRule).max(MAX.many).default([]).describe('the first match applies'),
     defaultTimeoutMs: count(300_000),
     denialCacheTtlMs: count(60_000),
     batchApprovalTtlMs: count(30_000),
+    approvers: texts().describe('senders who may answer with /approve and /deny'),
   })
   .prefault({})
   .describe('actions that require approval');

@@ -33,6 +33,10 @@ export type MethodScope = 'rpc' | 'admin';
 export const AUDIT_KINDS = ['read', 'mutate', 'destructive'] as const;
 export type AuditKind = (typeof AUDIT_KINDS)[number];
 
+/** What a tool call does to data. Approvals are required by effect (docs/decisions/0032). */
+export const TOOL_EFFECTS = ['read', 'mutate', 'destructive'] as const;
+export type ToolEffect = (typeof TOOL_EFFECTS)[number];
+
 /** A call and the answer it may get; both must parse with the schemas beside them. */
 export interface Example {
   params: unknown;
@@ -61,6 +65,8 @@ export interface MethodSpec {
    * never tools.
    */
   tool?: boolean | Partial<AgentTool>;
+  /** Effect of a call by an agent. Default: `read` with `reads`, else the kind of the audit record, else `destructive`. */
+  effect?: ToolEffect;
   /**
    * The fields of params or result that may be so large that a message cannot carry them: together with them it goes as a blob.
    * `*` is all of it. Params without any are at most 64 KiB; a test says which fields have to be named.
@@ -95,6 +101,8 @@ export interface OperationSpec {
   reads?: true;
   /** Offers the operation to agents as a tool. `callers` then includes sessions, which calls it for the principal of a turn. */
   tool?: AgentTool;
+  /** As that of a method. */
+  effect?: ToolEffect;
   /** As those of a method. */
   blobs?: readonly string[];
   emits?: readonly EventWord[];

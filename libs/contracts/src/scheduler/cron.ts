@@ -174,6 +174,7 @@ export const cronMethods = defineMethods({
   'cron.list': {
     summary: 'Lists the jobs with their next run.',
     scope: 'rpc',
+    effect: 'read',
     params: z.strictObject({ agentId: AgentId.optional().describe('only the jobs of this agent') }),
     result: CronJobList,
     blobs: ['jobs'],
@@ -201,6 +202,7 @@ export const cronMethods = defineMethods({
     summary: 'Creates a job that sends an agent a message on a schedule.',
     description: 'Invalid expressions, past times and duplicate names per agent are rejected.',
     scope: 'rpc',
+    effect: 'mutate',
     params: z.strictObject({
       name: JobName,
       message: Message,
@@ -247,6 +249,7 @@ export const cronMethods = defineMethods({
     description:
       'agentId selects among jobs of the same name; if the name is unique it moves the job to that agent. enabled resumes a job that was suspended after errors.',
     scope: 'rpc',
+    effect: 'mutate',
     params: z.strictObject({
       name: JobName,
       message: Message.optional(),
@@ -278,6 +281,7 @@ export const cronMethods = defineMethods({
   'cron.status': {
     summary: 'Returns the state of one job.',
     scope: 'rpc',
+    effect: 'read',
     params: OneJob,
     result: CronJobStatus,
     idempotent: true,
@@ -299,6 +303,7 @@ export const cronMethods = defineMethods({
   'cron.runs': {
     summary: 'Lists the runs of a job, newest first.',
     scope: 'rpc',
+    effect: 'read',
     params: z.strictObject({ name: JobName, limit: pageSize(20, 1000), agentId: Whose }),
     result: CronRunList,
     blobs: ['runs'],
@@ -343,6 +348,7 @@ export const cronMethods = defineMethods({
     summary: 'Runs a job now, or all overdue jobs.',
     description: 'Returns immediately; cron.runs contains the outcome.',
     scope: 'rpc',
+    effect: 'mutate',
     params: Trigger,
     result: CronTriggered,
     errors: ['NOT_FOUND', 'INVALID_ARGUMENT'],

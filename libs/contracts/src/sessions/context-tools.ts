@@ -126,6 +126,7 @@ export const contextToolOperations = defineOperations({
     summary:
       'Answers a question from earlier messages of this conversation: the sources of the given summaries and the matches of the query, or of the question itself.',
     callers: CALLERS,
+    effect: 'read',
     params: z.strictObject({
       prompt: z.string().min(1).max(4_000).describe('the question'),
       query: z.string().min(1).max(1_000).optional().describe('search words'),

@@ -35,6 +35,16 @@ export const devToolOperations = defineOperations({
   'dev.act': {
     summary: 'Counts its execution; not idempotent.',
     callers: CALLERS,
+    effect: 'mutate',
+    params: Acting,
+    result: Executed,
+    blobs: ['text'],
+    deadlineMs: DEADLINE_MS,
+  },
+  'dev.destroy': {
+    summary: 'Counts its execution; declared destructive.',
+    callers: CALLERS,
+    effect: 'destructive',
     params: Acting,
     result: Executed,
     blobs: ['text'],
@@ -53,6 +63,7 @@ export const devToolOperations = defineOperations({
   'dev.count': {
     summary: 'Returns execution counts and keys of this name.',
     callers: CALLERS,
+    effect: 'read',
     params: z.strictObject({ name: Name }),
     result: z.object({
       name: Name,

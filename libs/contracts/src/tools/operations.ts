@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { AgentId, JsonObject } from '../values/common.ts';
-import { defineOperations } from '../definition/define.ts';
+import { defineOperations, TOOL_EFFECTS } from '../definition/define.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
 const USE_DEADLINE_MS = 600_000;
@@ -23,6 +23,7 @@ export const OfferedTool = z.object({
   parameters: JsonObject.describe('JSON schema of the input'),
   readOnly: z.boolean().default(false).describe('calls change nothing and may run side by side'),
   idempotent: z.boolean().default(false).describe('calls may be repeated'),
+  effect: z.enum(TOOL_EFFECTS).optional().describe('default: read for readOnly, else destructive; hints of untrusted servers do not count'),
 });
 export type OfferedTool = z.infer<typeof OfferedTool>;
 

@@ -24,8 +24,11 @@ export async function* runAgentLoop(models: ModelAccess, plan: TurnPlan): AsyncG
   const end = (ending: Ending): TurnOutcome => buildOutcome(state, ending);
 
   if (tools.use !== undefined && resumeFrom.pendingCalls.length > 0) {
-    const { pendingCalls: calls, callCount, startedCallId } = resumeFrom;
-    yield* runToolCalls({ plan, tools, messages }, { number: state.steps, calls, total: callCount, startedCallId, interrupted: true });
+    const { pendingCalls: calls, callCount, startedCallId, requestId } = resumeFrom;
+    yield* runToolCalls(
+      { plan, tools, messages },
+      { number: state.steps, calls, total: callCount, startedCallId, requestId, interrupted: true },
+    );
   }
   for (;;) {
     if (state.steps >= plan.maxSteps) return end({ finishReason: 'max_steps' });
@@ -66,14 +69,12 @@ export async function* runAgentLoop(models: ModelAccess, plan: TurnPlan): AsyncG
       state.toolsDisabled = next.toolsDisabled;
       continue;
     }
-    await plan.onCheckpoint?.(stepEntry(state, said, call.callId));
+    const startedCallId = tools.mayWait?.(call.name) ? undefined : call.callId;
+    await plan.onCheckpoint?.(stepEntry(state, said, startedCallId));
     const { text, calls, providerFields } = said;
     const at =
       messages.push({ role: 'assistant', text, toolCalls: calls, ...(providerFields === undefined ? {} : { providerFields }) }) - 1;
-    yield* runToolCalls(
-      { plan, tools, messages },
-      { number: state.steps, calls, total: calls.length, startedCallId: call.callId, interrupted: false },
-    );
+    yield* runToolCalls({ plan, tools, messages }, { number: state.steps, calls, total: calls.length, startedCallId, interrupted: false });
     state.used = true;
     if (state.loopDetector.addStep(messages, at)) return end({ finishReason: 'context_loop' });
   }
@@ -112,10 +113,18 @@ function addReply(state: LoopState, { text, usage, costUsd, model = state.model 
 }
 
 /** Checkpoint of a step with tool calls, including the usage of preceding steps without calls. */
-function stepEntry(state: LoopState, { text, calls, providerFields }: ModelReply, begins: string): CheckpointEntry {
+function stepEntry(state: LoopState, { text, calls, providerFields }: ModelReply, begins: string | undefined): CheckpointEntry {
   const { steps: step, uncheckpointed } = state;
   state.uncheckpointed = zeroUsage();
-  return { mark: 'said', step, text, calls, ...(providerFields === undefined ? {} : { providerFields }), ...uncheckpointed, begins };
+  return {
+    mark: 'said',
+    step,
+    text,
+    calls,
+    ...(providerFields === undefined ? {} : { providerFields }),
+    ...uncheckpointed,
+    ...(begins === undefined ? {} : { begins }),
+  };
 }
 
 function buildOutcome({ response, spent, model, steps, started }: LoopState, ending: Ending): TurnOutcome {

@@ -1,6 +1,7 @@
 import type { ModelMessage, ToolCall } from '@switchyard/models';
 import type { ToolResult } from '../tools/tool-result-truncation.ts';
 import { OUTCOME_UNKNOWN, type ToolBox, type ToolUse } from '../tools/toolbox.ts';
+import { TurnParkedError } from '../approvals/turn-parked.ts';
 import type { TurnPlan } from './turn-plan.ts';
 import type { FrameBody } from '../frames/frame-splitting.ts';
 
@@ -17,6 +18,8 @@ export interface StepCalls {
   total: number;
   /** The call that is checkpointed as started. */
   startedCallId: string | undefined;
+  /** Request for approval that the first call waited for in an earlier run. */
+  requestId?: string | undefined;
   /** The call was started by an earlier run and its outcome is unknown. */
   interrupted: boolean;
 }
@@ -30,22 +33,38 @@ const MAX_PARALLEL_CALLS = 8;
  */
 export async function* runToolCalls(
   { plan, tools, messages }: ToolCallContext,
-  { number, calls, total, startedCallId, interrupted }: StepCalls,
+  { number, calls, total, startedCallId, requestId, interrupted }: StepCalls,
 ): AsyncGenerator<FrameBody, void, void> {
+  let recordedCallId = startedCallId;
   for (let at = 0; at < calls.length;) {
     const group = selectGroup(tools, calls, at);
     const [first] = group;
     const unknown = interrupted && at === 0 && first !== undefined && startedCallId === first.callId && !tools.isIdempotent(first.name);
     for (const { callId, name } of group) yield { type: 'tool', step: number, callId, name, state: unknown ? 'interrupted' : 'called' };
+    const begin = async (): Promise<void> => {
+      if (first) await plan.onCheckpoint?.({ mark: 'begun', callId: first.callId });
+    };
+    // The settings may have changed since the step was stored, so a call that needed approval may need none any more.
+    if (first && recordedCallId !== first.callId && !tools.isIdempotent(first.name) && tools.mayWait?.(first.name) === false) await begin();
     const results = group.map((call, n) => {
       const place = total > 1 ? total - calls.length + at + n : undefined;
-      return unknown ? INTERRUPTED : runToolCall(tools, call, { signal: plan.signal, step: number, at: place });
+      const using = { signal: plan.signal, step: number, at: place, requestId: at + n === 0 ? requestId : undefined, begin };
+      return unknown ? INTERRUPTED : runToolCall(tools, call, using);
     });
     // The first call that throws ends the turn; errors of the others are ignored.
     for (const one of results.slice(1)) void Promise.resolve(one).catch(() => undefined);
     for (const [n, { callId, name }] of group.entries()) {
-      const { result, failed, storedId, storedChars } = (await results[n]) as ToolResult;
-      const next = calls[at + n + 1]?.callId;
+      const outcome = await waitForResult(results[n]);
+      if (outcome instanceof TurnParkedError) {
+        const { requestId: pending, action, until } = outcome;
+        await plan.onCheckpoint?.({ mark: 'parked', callId, requestId: pending, until });
+        yield { type: 'approval', requestId: pending, action };
+        throw outcome;
+      }
+      const { result, failed, storedId, storedChars } = outcome;
+      const nextCall = calls[at + n + 1];
+      const next = nextCall && !tools.mayWait?.(nextCall.name) ? nextCall.callId : undefined;
+      recordedCallId = next;
       const noted = {
         result,
         failed,
@@ -57,6 +76,15 @@ export async function* runToolCalls(
       if (!unknown) yield { type: 'tool', step: number, callId, name, state: failed ? 'failed' : 'succeeded' };
     }
     at += group.length;
+  }
+}
+
+async function waitForResult(result: ToolResult | Promise<ToolResult> | undefined): Promise<ToolResult | TurnParkedError> {
+  try {
+    return (await result) as ToolResult;
+  } catch (error) {
+    if (error instanceof TurnParkedError) return error;
+    throw error;
   }
 }
 

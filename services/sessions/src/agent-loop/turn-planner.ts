@@ -48,6 +48,8 @@ export interface PlanTurnDeps extends RecentDeps {
   tools: CreateToolBox;
   /** Returns memories and notes to place before the question. */
   loadMemory?: (question: string) => Promise<ModelMessage | undefined>;
+  /** Lets tools run only when they are allowed to. Without it none is gated. */
+  gate?: ((tools: ToolBox) => ToolBox) | undefined;
   tracer?: Pick<TurnTracer, 'recordPrompt'>;
   /** Returns a note about the product documentation, for agents configured to have it. */
   documentation?: (() => string | undefined) | undefined;
@@ -101,7 +103,7 @@ export async function planTurn(deps: PlanTurnDeps, options: PlanTurnOptions): Pr
     conversation: `${principal.tenant} ${turnId}`,
     ...(system === undefined ? {} : { system }),
     messages: [...before, ...toMessages(leftOut), ...(context ? [context] : []), ...(reminder ? [reminder] : []), { role: 'user', text }],
-    tools: withBreaker(whileLeaseHeld(tools, lease), agent.config.toolRetryBreaker),
+    tools: withBreaker(deps.gate?.(whileLeaseHeld(tools, lease)) ?? whileLeaseHeld(tools, lease), agent.config.toolRetryBreaker),
     traceparent,
     escalateTo: getEscalation(agent, deps.models, model),
     guard: getWindowGuard(agent, window),

@@ -95,7 +95,7 @@ export function createTurnTracer({ now, earlierSteps, sep }: TurnTracerOptions):
         Object.assign(open.step, { ms: now() - open.began, input: mark.input, output: mark.output });
         open.step.tools = mark.calls.slice(0, MAX_TOOLS).map(({ name, input }) => ({ name, args: getDigest(input) }));
         if (mark.calls.length > MAX_TOOLS) open.step.moreTools = mark.calls.length - MAX_TOOLS;
-      } else recordResult(open.step.tools, mark, now() - open.calling);
+      } else if (mark.mark === 'result') recordResult(open.step.tools, mark, now() - open.calling);
     },
     build(model, outcome) {
       const last = outcome && open;

@@ -30,7 +30,7 @@ export async function devTools(env: Readonly<Record<string, string | undefined>>
   if (!countsTools(env)) return {};
   const { executions } = await store.open({ executions: executionCollection });
   const execute = (params: Input<'dev.act'>, ctx: Ctx): Promise<Result<'dev.act'>> => executed(executions, store, { params, ctx });
-  return { 'dev.act': execute, 'dev.look': execute, 'dev.count': devCount(executions) };
+  return { 'dev.act': execute, 'dev.destroy': execute, 'dev.look': execute, 'dev.count': devCount(executions) };
 }
 
 interface Executing {

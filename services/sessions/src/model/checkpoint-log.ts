@@ -17,10 +17,14 @@ export type CheckpointEntry =
       cacheRead?: number;
       cacheWrite?: number;
       costUsd: number;
-      begins: string;
+      begins?: string;
     }
   /** A tool result, the id and length of the full text if it was truncated for the model, and the id of the call that is started next. */
   | { mark: 'result'; callId: string; result: unknown; failed: boolean; whole?: string; wholeChars?: number | undefined; begins?: string }
+  /** The next call waits for this request for approval. */
+  | { mark: 'parked'; callId: string; requestId: string; until: number }
+  /** The next call is started, after it was approved. */
+  | { mark: 'begun'; callId: string }
   /** The number of further messages that the turn has merged (`TurnDocument.merged`). */
   | { mark: 'heard'; count: number };
 
@@ -99,6 +103,8 @@ export interface ResumeState {
   /** Calls without a result, in order, and the id of the call that was started. */
   pendingCalls: ToolCall[];
   startedCallId: string | undefined;
+  /** Request for approval that the first of these calls waits for. */
+  requestId: string | undefined;
 }
 
 /** Builds the resume state. `mergedTexts` holds the texts of the merged messages. */
@@ -114,10 +120,16 @@ export function buildResumeState(marks: readonly CheckpointEntry[], mergedTexts:
     hasStoredResults: false,
     pendingCalls: [],
     startedCallId: undefined,
+    requestId: undefined,
   };
   for (const mark of marks) {
     if (mark.mark === 'heard') {
       for (const text of mergedTexts.slice(next, (next += mark.count))) standing.messages.push({ role: 'user', text });
+      continue;
+    }
+    standing.requestId = mark.mark === 'parked' ? mark.requestId : undefined;
+    if (mark.mark === 'parked' || mark.mark === 'begun') {
+      standing.startedCallId = mark.mark === 'begun' ? mark.callId : undefined;
       continue;
     }
     standing.startedCallId = mark.begins;

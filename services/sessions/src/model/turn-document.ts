@@ -74,6 +74,10 @@ export const TurnDocument = z.object({
   /** Session lease under which the turn was last worked on. */
   fence: count,
   attempts: count,
+  /** Number of runs that ended because the turn began to wait for an approval. They are no failed attempts. */
+  parks: count.optional(),
+  /** Set while the turn waits for an approval: the request, the time since and the latest time of its verdict. No replica runs it. */
+  parked: z.object({ requestId: z.string(), at: instant, until: instant }).optional(),
   /** Checkpoints of the run (`model/checkpoint-log.ts`). */
   steps: z.array(json()),
   /** Number of checkpoints written. A retried write with the same number is applied once. */

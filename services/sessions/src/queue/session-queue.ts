@@ -282,20 +282,37 @@ function nextLease({ tenant, keepLease }: Pick<DequeueOptions, 'tenant' | 'keepL
   return { set: { leaseUntil: 0, ...waitingFields(tenant, parseEntry(next)) }, unset: ['lapsed'] };
 }
 
+export interface ReleaseOptions extends Pick<DequeueOptions, 'tenant' | 'session'> {
+  /** The queue head was started. */
+  begun: boolean;
+  /** The queue head waits for an approval until this time. */
+  parkUntil?: number | undefined;
+}
+
 /**
  * Releases the lease without a finished turn: because this replica has no capacity, or because the queue is empty. Without it other
  * replicas wait until the lease expires. Returns null if the session must be reloaded.
  */
 export function releaseLease(
   sessions: Documents<SessionDocument>,
-  { tenant, session, begun }: Pick<DequeueOptions, 'tenant' | 'session'> & { begun: boolean },
+  { tenant, session, begun, parkUntil }: ReleaseOptions,
 ): Promise<SessionDocument | null> {
   const { key, fence, depth, queue } = session;
   const [first] = queue;
   const { set } = nextLease({ tenant, keepLease: false }, first);
   const guard = { key, fence, ...(first === undefined ? { depth: 0 } : { depth: { gte: depth }, ...sameOrderGuard(session) }) };
   if (first === undefined) return sessions.update(guard, { set, unset: ['waitsFor', 'runnableAt', 'lapsed'] });
+  if (parkUntil !== undefined) return sessions.update(guard, { set: { ...set, runnableAt: parkUntil }, unset: ['lapsed'] });
   return sessions.update(guard, { set: begun ? { ...set, lapsed: true } : set });
+}
+
+/** Makes a parked queue head runnable. Returns null if a replica holds the lease or the session has changed. */
+export function wakeHead(
+  sessions: Documents<SessionDocument>,
+  { key, fence, queue }: SessionDocument,
+  now: number,
+): Promise<SessionDocument | null> {
+  return sessions.update({ key, fence, leaseUntil: 0, queue: { has: queue[0] ?? '' } }, { set: { runnableAt: now } });
 }
 
 /**

@@ -148,6 +148,12 @@ const rows: Record<string, readonly Row[]> = {
   'agent.getOperationModels': [],
   'budgets.spend': [],
   'dev.act': [],
+  'dev.destroy': [],
+  // These methods need the scope admin and name requests.
+  'admin.approval.pending': [],
+  'admin.approval.resolve': [],
+  'admin.approval.resolveAll': [],
+  'admin.approval.clearDenialCache': [],
   'dev.look': [],
   'dev.count': [],
   // These methods use a conversation id. Covered by `context.test.ts`.

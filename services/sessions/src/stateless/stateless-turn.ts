@@ -1,6 +1,7 @@
 import { ServiceError, type StatelessResult, type StatelessTurn, type TurnFrame } from '@switchyard/contracts';
 import type { Ctx } from '@switchyard/bus';
 import { explainHidden, findVisible, type Failover, type ModelRef, type Models } from '@switchyard/models';
+import type { ApprovalGate } from '../approvals/turn-gate.ts';
 import type { Agent, AgentDirectory } from '../agents/agent-directory.ts';
 import type { Budgets } from '../budgets/budgets.ts';
 import { accessModels } from '../agents/model-access.ts';
@@ -9,6 +10,7 @@ import { measureStatelessUsage } from './stateless-usage.ts';
 import { REINFORCEMENT, type Screening, type Speaker } from '../screening/screening.ts';
 import { createCallerToolBox, conversationName, buildConversation } from './stateless-conversation.ts';
 import { agentSuspended } from '../turns/store/turn-errors.ts';
+import type { ToolBox } from '../tools/toolbox.ts';
 import { splitFrame } from '../frames/frame-splitting.ts';
 import { runAgentLoop } from '../agent-loop/agent-loop.ts';
 import { getEscalation, getAgentLimits, type CreateToolBox } from '../agent-loop/turn-planner.ts';
@@ -23,6 +25,8 @@ export interface StatelessDeps {
   budgets: Budgets;
   screening: Pick<Screening, 'look' | 'tellInput' | 'tellOutput'>;
   usage: UsageRecorder;
+  /** Without it no tool call is gated. */
+  gate?: Pick<ApprovalGate, 'forStateless'>;
 }
 
 type StatelessCaller = Pick<Ctx, 'principal' | 'signal' | 'deadline' | 'requestId' | 'traceparent'>;
@@ -128,17 +132,18 @@ interface PlanGiven {
 }
 
 function getPlan(deps: StatelessDeps, { turn, agent, model, caller, traceparent }: PlanGiven): TurnPlan {
-  const { tools, models, budgets, screening } = deps;
+  const { tools, models, budgets, screening, gate } = deps;
   const { principal, signal, requestId } = caller;
   const remainingMs = (): number => caller.deadline - Date.now();
   const toolTurn = { turnId: turn.turnId, requestId, traceparent, remainingMs, countsExecutions: model.provider === 'dev' };
   const budget = budgets.of(principal, agent);
+  const gateTools = gate?.forStateless(principal) ?? ((ungated: ToolBox) => ungated);
   return {
     model,
     conversation: turn.tools ? conversationName(turn, principal) : `${principal.tenant} ${turn.turnId}`,
     messages: buildConversation(turn, model.provider, reinforcing(deps, { turn, agent, caller })),
     onFinding: (finding) => screening.tellOutput(getSpeaker(caller, agent), finding),
-    tools: turn.tools ? createCallerToolBox(turn.tools) : tools({ ...principal, agent: agent.agentId }, agent.config, toolTurn),
+    tools: turn.tools ? createCallerToolBox(turn.tools) : gateTools(tools({ ...principal, agent: agent.agentId }, agent.config, toolTurn)),
     traceparent,
     returnsModelDetails: true,
     ...getAgentLimits(agent),

@@ -10,6 +10,7 @@ import {
   type MethodName,
   type OfferedTool,
   type OperationName,
+  type ToolEffect,
 } from '@switchyard/contracts';
 import type { ToolSpec } from '@switchyard/models';
 import type { MatchedTool } from './tool-policy.ts';
@@ -21,6 +22,8 @@ export interface Tool extends MatchedTool {
   /** Calls change nothing, so they may run in parallel. */
   reads: boolean;
   idempotent: boolean;
+  /** What a call does to data. */
+  effect: ToolEffect;
   /** The method or operation that executes it; undefined for tools that appeared at run time. */
   callable?: Callable;
   /** The MCP server or skill of a tool that appeared at run time. */
@@ -53,12 +56,13 @@ export function listOwnTools(namespace: 'ctx.' | 'dev.' | typeof READ_RESULT_TOO
 }
 
 function toTool(callable: Callable, { name, group }: AgentTool): Tool {
-  const { name: method, reads, idempotent, spec } = callable;
+  const { name: method, reads, idempotent, effect, spec } = callable;
   const parameters = inputSchema(spec.params);
-  return { name, group, method, reads, idempotent, callable, spec: { name, description: spec.summary, parameters } };
+  return { name, group, method, reads, idempotent, effect, callable, spec: { name, description: spec.summary, parameters } };
 }
 
 /** A tool of an MCP server or a skill. */
-export function toOfferedTool({ name, group, provider, description, parameters, readOnly, idempotent }: OfferedTool): Tool {
-  return { name, group, provider, reads: readOnly, idempotent: readOnly || idempotent, spec: { name, description, parameters } };
+export function toOfferedTool(offered: OfferedTool): Tool {
+  const { name, group, provider, description, parameters, readOnly, idempotent, effect = readOnly ? 'read' : 'destructive' } = offered;
+  return { name, group, provider, reads: readOnly, idempotent: readOnly || idempotent, effect, spec: { name, description, parameters } };
 }

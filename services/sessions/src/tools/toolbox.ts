@@ -25,6 +25,10 @@ export interface ToolBox {
   isReadOnly(name: string): boolean;
   /** Returns whether a call may be repeated after an unknown outcome, according to its contract. */
   isIdempotent(name: string): boolean;
+  /** Returns the tool of a name. */
+  find?(name: string): Pick<Tool, 'method' | 'effect'> | undefined;
+  /** Returns whether a call may wait for a person. It is recorded as started only after that. */
+  mayWait?(name: string): boolean;
 }
 
 /** Position of a call within its turn. */
@@ -33,6 +37,10 @@ export interface ToolUse {
   step: number;
   /** Position within the step, if the step has several calls. */
   at?: number | undefined;
+  /** Request for approval that an earlier run of the turn waited for. */
+  requestId?: string | undefined;
+  /** Records that the call is started. Called once a person has approved it. */
+  begin?: () => Promise<void>;
 }
 
 /** Tools that the caller of the turn executes. A call of one ends the turn. */
@@ -120,6 +128,7 @@ export function createToolBox(bus: Bus, principal: Principal, config: ToolConfig
     get specs() {
       return discovered.addSpecs(getSelection());
     },
+    find: (name) => getSelection().byName.get(name),
     isReadOnly: (name) => getSelection().byName.get(name)?.reads ?? name === DISCOVER_TOOL,
     // A call of an unknown tool has no effect and can be repeated.
     isIdempotent: (name) => getSelection().byName.get(name)?.idempotent ?? true,

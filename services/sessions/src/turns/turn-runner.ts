@@ -34,6 +34,8 @@ export interface TurnRunner extends AsyncDisposable, Pick<TurnLauncher, 'pollWai
   cancel(requested: Input<'agent.cancel'>, principal: Principal): Promise<Result<'agent.cancel'>>;
   /** Waits for the end of an existing turn of the caller. */
   attach(turnId: string, principal: Principal, signal: AbortSignal): Promise<{ turn: TurnDocument; result: TurnResult }>;
+  /** Runs a queue head that waited without a lease holder. */
+  wake(tenant: string, entry: string): void;
   /** Enqueues a stored turn, unless it is in the queue already. */
   enqueue(tenant: string, turn: TurnDocument): Promise<void>;
   /** Publishes the failure of a turn that ended without running. Does nothing for other turns. */
@@ -178,6 +180,7 @@ export function createRunner(options: Omit<LauncherDeps, 'autoContinue'>): TurnR
 
     cancel: (requested, principal) => cancelTurns({ ...targetDeps, onRunnable: waits }, requested, principal),
 
+    wake: waits,
     enqueue: enter,
     sweepContinuations: () => autoContinue.sweep(),
 

@@ -7,7 +7,7 @@ import { clearEndedEpoch } from '../../sessions/session-reset.ts';
 import type { StorageQuota } from '../../storage/storage-quota.ts';
 import { countTurnStorage } from './turn-storage.ts';
 import { parseEntry, formatWaitsFor } from '../../model/queue-entry.ts';
-import { releaseLease, dequeue, type TurnTotals } from '../../queue/session-queue.ts';
+import { releaseLease, dequeue, type ReleaseOptions, type TurnTotals } from '../../queue/session-queue.ts';
 import { expireTexts, hasBodies } from '../../model/stored-text.ts';
 import { getSessionEffect } from '../../sessions/session-effects.ts';
 import { agentDeleted, turnPoisoned, turnTimedOut, waitTimedOut } from '../store/turn-errors.ts';
@@ -27,6 +27,10 @@ import { emitTokenUsage } from './token-usage-event.ts';
 import { wakeOrigin } from '../store/turn-ended-event.ts';
 import { loadTurnEnd, type TurnWaiters } from '../ending/turn-waiters.ts';
 
+type ParkedTurn = NonNullable<TurnDocument['parked']>;
+
+/** Time after the timeout of an approval at which a session whose wake was lost runs. */
+const PARK_GRACE_MS = 5_000;
 /** A turn is not started more often; it is then assumed to crash its process. */
 const MAX_ATTEMPTS = 5;
 
@@ -70,19 +74,20 @@ export async function workOnSession(
   hold: SessionLease,
   { waitsFor, first, overdue = false }: WorkOptions,
 ): Promise<void> {
-  if (overdue && (await mayHaveStarted(deps, hold))) return releaseSession(deps, hold, false);
+  if (overdue && (await mayHaveStarted(deps, hold))) return releaseSession(deps, hold);
   let options = first;
   let entry = hold.session.queue[0];
   while (entry !== undefined && !deps.stopping.aborted) {
     if (formatWaitsFor(hold.tenant, parseEntry(entry)) !== waitsFor) break;
     const ended = await endHead(deps, hold, { entry, first: options });
     if (ended === 'elsewhere') return;
-    if (ended === 'handed over') return releaseSession(deps, hold, true);
+    if (ended === 'handed over') return releaseSession(deps, hold, { begun: true });
+    if (ended !== undefined && 'parkUntil' in ended) return releaseSession(deps, hold, ended);
     if (!(await dequeueHead(deps, hold, { entry, ended, waitsFor: overdue ? undefined : waitsFor }))) return;
     options = undefined;
     entry = hold.session.queue[0];
   }
-  await releaseSession(deps, hold, false);
+  await releaseSession(deps, hold);
 }
 
 async function mayHaveStarted({ turns }: SessionWorkerDeps, hold: SessionLease): Promise<boolean> {
@@ -109,7 +114,7 @@ async function endHead(
   deps: SessionWorkerDeps,
   hold: SessionLease,
   { entry, first }: HeadOptions,
-): Promise<HeadEnd | 'elsewhere' | 'handed over'> {
+): Promise<HeadEnd | ParkedHead | 'elsewhere' | 'handed over'> {
   const { turnId } = parseEntry(entry);
   const turns = deps.turns.for(hold);
   const turn = first?.turn ?? (await hold.retryWrite(() => loadHead(deps, hold, turnId)));
@@ -120,9 +125,23 @@ async function endHead(
   }
   const existing = await hold.retryWrite(() => turns.get(turnId));
   if (!existing) return undefined;
+  if (!hasEnded(existing) && existing.parked && existing.fence === hold.fence && hold.isHeld())
+    return parkHead(deps, hold, existing.parked);
   if (!hasEnded(existing)) return hold.isHeld() && existing.fence <= hold.fence ? 'handed over' : 'elsewhere';
   const end = await hold.retryWrite(() => loadTurnEnd(deps.bodies.for(hold), existing));
   return { turn: existing, end, notify: () => notifyAgain(deps, hold, existing, end) };
+}
+
+/** The queue head waits for an approval; undefined if that was decided meanwhile. */
+interface ParkedHead {
+  parkUntil: number | undefined;
+}
+
+/** A verdict that comes after this read finds the turn parked, and wakes its session. An earlier one lets the turn continue at once. */
+async function parkHead({ gate }: SessionWorkerDeps, hold: SessionLease, parked: ParkedTurn): Promise<ParkedHead> {
+  const { requestId, until } = parked;
+  const isPending = await hold.retryWrite(async () => (await gate?.isPending(hold.tenant, requestId)) ?? false);
+  return { parkUntil: isPending ? until + PARK_GRACE_MS : undefined };
 }
 
 /** No runner has written to the turn. */
@@ -137,7 +156,13 @@ function isFresh({ fence, attempts }: TurnDocument): boolean {
 async function loadHead(deps: SessionWorkerDeps, hold: SessionLease, turnId: string): Promise<TurnDocument | null> {
   const existing = await deps.turns.for(hold).get(turnId);
   if (!hold.lapsed && existing && isFresh(existing)) return existing;
-  return (await takeHead(deps, hold, { turnId, startedAt: existing?.startedAt })) ?? deps.turns.for(hold).get(turnId);
+  return (await takeHead(deps, hold, { turnId, startedAt: getStart(existing, deps.store.now()) })) ?? deps.turns.for(hold).get(turnId);
+}
+
+/** The time for which a turn waited for an approval does not count against its time limit. */
+function getStart(turn: TurnDocument | null, now: number): number | undefined {
+  const { startedAt, parked } = turn ?? {};
+  return startedAt === undefined || parked === undefined ? startedAt : startedAt + Math.max(0, now - parked.at);
 }
 
 /** A turn started under the lease of its acceptance has no attempt counted. After an expired lease that attempt is counted too. */
@@ -254,7 +279,7 @@ function getRejection(
   deps: SessionWorkerDeps,
   { turn, agent, first }: { turn: TurnDocument; agent: Agent | undefined; first: StartedTurn | undefined },
 ) {
-  if (turn.attempts > MAX_ATTEMPTS) return turnPoisoned(MAX_ATTEMPTS);
+  if (turn.attempts - (turn.parks ?? 0) > MAX_ATTEMPTS) return turnPoisoned(MAX_ATTEMPTS);
   const waitMs = deps.waitTimeoutMs();
   if (!first && turn.attempts <= 1 && deps.store.now() - turn.createdAt > waitMs) return waitTimedOut(waitMs);
   return agent ? undefined : agentDeleted(turn.agentId);
@@ -381,10 +406,11 @@ function getTotals(turn: TurnDocument | undefined, found: SessionLease | undefin
 }
 
 /** Releases the lease, so that other replicas do not wait for its expiry. */
-async function releaseSession(deps: SessionWorkerDeps, hold: SessionLease, isStarted: boolean): Promise<void> {
+async function releaseSession(deps: SessionWorkerDeps, hold: SessionLease, state: Partial<ReleaseOptions> = {}): Promise<void> {
+  const { begun = false, parkUntil } = state;
   const sessions = deps.sessions.for(hold);
   while (hold.session.leaseUntil > 0) {
-    const options = await hold.retryWrite(() => releaseLease(sessions, { tenant: hold.tenant, session: hold.session, begun: isStarted }));
+    const options = await hold.retryWrite(() => releaseLease(sessions, { tenant: hold.tenant, session: hold.session, begun, parkUntil }));
     if (options) hold.session = options;
     else if (!(await reloadSession(deps.sessions, hold))) return;
   }

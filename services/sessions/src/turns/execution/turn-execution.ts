@@ -19,6 +19,7 @@ import type { CheckpointEntry } from '../../model/checkpoint-log.ts';
 import { logFailedTurn } from '../store/turn-failure-log.ts';
 import { retryDuringOutages } from '../../agent-loop/outage-retries.ts';
 import { runAgentLoop } from '../../agent-loop/agent-loop.ts';
+import { TurnParkedError } from '../../approvals/turn-parked.ts';
 import { planTurn } from '../../agent-loop/turn-planner.ts';
 import { getTurnModel } from '../../agents/agent-model.ts';
 import { createUsageMeter, type UsageMeter } from './usage-meter.ts';
@@ -123,6 +124,7 @@ async function failTurn(deps: TurnRunDeps, options: TurnRun & TraceField, error:
   const { turn, signal } = options;
   const cause: unknown = signal.aborted && signal.reason instanceof ServiceError ? signal.reason : error;
   try {
+    if (cause instanceof TurnParkedError) return undefined;
     if (isFenced(cause)) throw cause;
     return await endFailed(deps, options, cause);
   } catch (refused) {
@@ -201,6 +203,7 @@ async function execute(
     loadMemory: reminding.loadMemory,
     tracer: witness,
     documentation: deps.documentation,
+    gate: deps.gate?.forTurn(principal, { turn, epoch: lease.session.epoch }),
   };
   const text = directed?.text ?? content;
   const preparing = deps.compaction.prepare(lease.tenant, lease.session, { signal, left: remainingMs });

@@ -48,7 +48,7 @@ export function createTurnRecorder(deps: TurnRunDeps, options: Pick<TurnRun, 'le
     return next;
   }
 
-  async function write(frame: number, what: Pick<CheckpointOptions, 'entry' | 'text' | 'joined'>): Promise<void> {
+  async function write(frame: number, what: Pick<CheckpointOptions, 'entry' | 'text' | 'joined' | 'parked'>): Promise<void> {
     const started = current.attempts === 0 ? { started: { at: store.now() } } : {};
     const written = { turnId, fence: lease.fence, after: current.checkpoints, frame, ...what, ...started };
     current = await lease.retryWrite(() => writeCheckpoint(turns, written));
@@ -89,7 +89,8 @@ export function createTurnRecorder(deps: TurnRunDeps, options: Pick<TurnRun, 'le
     checkpoint: (mark) =>
       enqueueWrite(async () => {
         const frame = frames.next();
-        await write(frame, { entry: await lease.retryWrite(() => storeCheckpoint(bodies, turnId, mark)) });
+        const parked = mark.mark === 'parked' ? { requestId: mark.requestId, until: mark.until, at: store.now() } : undefined;
+        await write(frame, { entry: await lease.retryWrite(() => storeCheckpoint(bodies, turnId, mark)), ...(parked && { parked }) });
         [text, storedChars] = ['', 0];
       }),
     recordMerged: (others) =>

@@ -15,6 +15,7 @@ import type { EndedEpochDocument, SessionDocument } from '../../model/session-do
 import type { SummaryDocument } from '../../model/summary-document.ts';
 import type { TurnDocument, TurnEnd } from '../../model/turn-document.ts';
 import type { BodyDocument } from '../../model/text-document.ts';
+import type { ApprovalGate } from '../../approvals/turn-gate.ts';
 import type { AutoContinue } from './auto-continue.ts';
 import type { FrameWriter } from '../../frames/frame-publisher.ts';
 import type { SessionLease } from '../../queue/session-lease.ts';
@@ -53,6 +54,8 @@ export interface TurnRunDeps {
   memories?: MemoryRecall;
   /** Without it messages are not screened. */
   screening?: Screening;
+  /** Without it no tool call is gated. */
+  gate?: ApprovalGate;
   /** Without it no memories are captured. */
   memoryCapture?: MemoryCapture;
   /** Turns that nobody sends. */

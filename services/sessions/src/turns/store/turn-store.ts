@@ -38,7 +38,7 @@ export function takeTurn(
 ): Promise<TurnDocument | null> {
   return turns.update(
     { turnId, state: UNFINISHED, fence: { lt: fence }, ...(uncounted ? { attempts: 0 } : {}) },
-    { set: { state: 'running', fence, startedAt, tail: [] }, inc: { attempts } },
+    { set: { state: 'running', fence, startedAt, tail: [] }, unset: ['parked'], inc: { attempts } },
   );
 }
 
@@ -55,13 +55,15 @@ export interface CheckpointOptions {
   text?: StoredText;
   /** All messages that the turn has merged. */
   joined?: readonly MergedMessage[];
+  /** Set when the turn waits for an approval. */
+  parked?: TurnDocument['parked'];
   /** Set when the turn was started with the lease of its acceptance, which its document does not show yet. */
   started?: { at: number };
 }
 
 /** Stores the progress of a turn. Without it the next runner would start again and repeat tool calls. */
 export async function writeCheckpoint(turns: Documents<TurnDocument>, options: CheckpointOptions): Promise<TurnDocument> {
-  const { turnId, fence, after, frame, entry, text, joined, started } = options;
+  const { turnId, fence, after, frame, entry, text, joined, parked, started } = options;
   const merged = joined === undefined ? {} : { merged: [...joined] };
   const written = await turns.update(
     { turnId, state: UNFINISHED, fence: { lte: fence }, checkpoints: after },
@@ -71,11 +73,12 @@ export async function writeCheckpoint(turns: Documents<TurnDocument>, options: C
         fence,
         frame,
         ...merged,
+        ...(parked ? { parked } : {}),
         ...(entry === undefined ? {} : { tail: [] }),
         ...(started ? { startedAt: started.at } : {}),
       },
       push: { ...(entry === undefined ? {} : { steps: entry }), ...(text === undefined ? {} : { tail: text }) },
-      inc: { checkpoints: 1, ...(started ? { attempts: 1 } : {}) },
+      inc: { checkpoints: 1, ...(started ? { attempts: 1 } : {}), ...(parked ? { parks: 1 } : {}) },
     },
   );
   if (written) return written;

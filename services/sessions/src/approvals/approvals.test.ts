@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ServiceError, type ConfigurationPatch } from '@switchyard/contracts';
+import type { TestService } from '@switchyard/testkit';
+import { ended, getTurnId, listen, testSessions } from '../sessions.fixture.ts';
+
+const agents = { scripted: { model: 'dev/scripted' }, counter: { model: 'dev/tools' } };
+const env = { SWITCHYARD_DEV_TOOLS: 'on' };
+const script = (...steps: object[]): string => JSON.stringify(steps);
+const destroy = (name: string) => script({ tool: { name: 'dev_destroy', input: { name } } }, { text: 'went on' });
+
+const start = (approvals: ConfigurationPatch['approvals'] = {}) =>
+  testSessions({ agents, env, settings: { approvals: { enabled: true, ...approvals } }, timing: { pollMs: 20 } });
+
+async function count(app: TestService, name: string): Promise<number> {
+  const message = `dev_count ${JSON.stringify({ name })}`;
+  const { response } = await app.bus.call('agent.execute', {
+    agentId: 'counter',
+    message,
+    sessionKey: { userId: 'test', channelId: 'counter', peerId: 'test' },
+  });
+  return Number(/"executions":(\d+)/.exec(response)?.[1]);
+}
+
+/** Starts a turn whose destructive call waits, and returns its request. */
+async function park(app: TestService, name: string, session = name) {
+  const turnId = getTurnId(name);
+  const received = listen(app.bus, turnId);
+  const requested = app.nextEvent('approval:requested');
+  await app.bus.call('turns.start', { turnId, agentId: 'scripted', message: destroy(name), session: `default:test:${session}` });
+  await received.until('approval');
+  return { turnId, received, request: await requested };
+}
+
+const failsWith = (code: string, details: object) => (error: unknown) => {
+  assert.ok(error instanceof ServiceError);
+  assert.equal(error.code, code);
+  assert.deepEqual({ ...error.details, ...details }, error.details);
+  return true;
+};
+
+test('parks a turn at a destructive call, and runs the call once when it is approved', async () => {
+  await using app = await start();
+  const { turnId, received, request } = await park(app, 'approved');
+  assert.deepEqual([request.action, request.params, request.trustLevel], ['dev.destroy', { name: 'approved' }, 'admin']);
+  assert.equal(await count(app, 'approved'), 0);
+  const { requests, total } = await app.bus.call('admin.approval.pending', {});
+  assert.deepEqual([requests, total], [[request], 1]);
+  const resolved = app.nextEvent('approval:resolved');
+  const reply = await app.bus.call('admin.approval.resolve', { id: request.requestId, approved: true });
+  assert.deepEqual(reply, { requestId: request.requestId, approved: true, approvedBy: 'operator', reason: null });
+  assert.equal((await resolved).approvedBy, 'operator');
+  await received.until('done');
+  assert.equal((await ended(app.bus, turnId)).result?.response, 'went on');
+  assert.equal(await count(app, 'approved'), 1);
+  await assert.rejects(
+    app.bus.call('admin.approval.resolve', { id: request.requestId, approved: false }),
+    failsWith('FAILED_PRECONDITION', { approved: true, approvedBy: 'operator' }),
+  );
+  await assert.rejects(app.bus.call('admin.approval.resolve', { id: 'appr_x', approved: true }), failsWith('NOT_FOUND', {}));
+});
+
+test('a denied call is not executed, and the model reads the reason', async () => {
+  await using app = await start();
+  const { received } = await park(app, 'denied');
+  const answer = await app.bus.call('admin.approval.resolveAll', { approved: false, reason: 'maintenance' });
+  assert.equal(answer.resolved, 1);
+  const frames = await received.until('done');
+  assert.deepEqual(
+    frames.flatMap((frame) => (frame.type === 'tool' ? [frame.state] : [])),
+    ['called', 'called', 'failed'],
+  );
+  assert.equal(await count(app, 'denied'), 0);
+});
+
+test('a timeout denies', async () => {
+  await using app = await start({ defaultTimeoutMs: 50 });
+  const { received, request } = await park(app, 'timeout');
+  await received.until('done');
+  assert.equal(await count(app, 'timeout'), 0);
+  await assert.rejects(
+    app.bus.call('admin.approval.resolve', { id: request.requestId, approved: true }),
+    failsWith('FAILED_PRECONDITION', { approved: false, approvedBy: 'system:timeout' }),
+  );
+});

@@ -1,0 +1,49 @@
+import type { Bus } from '@switchyard/bus';
+import type { Settings } from '@switchyard/service-kit';
+import type { Collection } from '@switchyard/store';
+import type { Logger } from '@switchyard/telemetry';
+import type { ApprovalDocument } from './approval-document.ts';
+import { createApprovals, type Approvals } from './approvals.ts';
+import { createSessionWake, type SessionWakeDeps } from './session-wake.ts';
+import { createApprovalGate, type ApprovalGate } from './turn-gate.ts';
+
+export interface GatesDeps extends Omit<SessionWakeDeps, 'onRunnable'> {
+  settings: Settings<'approvals' | 'security'>;
+  bus: Bus;
+  owner: string;
+  log: Logger;
+}
+
+/** Requests for approval and the gate that creates them. */
+export interface Gates extends AsyncDisposable {
+  approvals: Approvals;
+  gate: ApprovalGate;
+}
+
+export function createGates(
+  deps: GatesDeps,
+  { approvals: documents, onRunnable }: Pick<SessionWakeDeps, 'onRunnable'> & { approvals: Collection<ApprovalDocument> },
+): Gates {
+  const { settings, store, owner, log, bus } = deps;
+  const approvals = createApprovals({
+    approvals: documents,
+    owner,
+    log,
+    now: () => store.now(),
+    cacheTtl() {
+      const { batchApprovalTtlMs, denialCacheTtlMs } = settings.current.approvals;
+      return { approvedMs: batchApprovalTtlMs, deniedMs: denialCacheTtlMs };
+    },
+    wakeSession: createSessionWake({ ...deps, onRunnable }),
+  });
+  void approvals.poll();
+  const wakes = bus.onWake('sessions', () => void approvals.poll());
+  return {
+    approvals,
+    gate: createApprovalGate(() => settings.current, approvals),
+    async [Symbol.asyncDispose]() {
+      wakes.unsubscribe();
+      await approvals[Symbol.asyncDispose]();
+    },
+  };
+}
