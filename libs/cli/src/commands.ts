@@ -53,6 +53,11 @@ export const commands = {
     summary: 'runs graphs of tasks, shows, resumes and cancels them',
     load: async () => (await import('./commands/graph/graph.ts')).graph,
   },
+  approvals: {
+    usage: 'approvals [what] …',
+    summary: 'lists and answers tool calls that wait for approval',
+    load: async () => (await import('./commands/approvals/approvals.ts')).approvals,
+  },
   models: {
     usage: 'models <what> …',
     summary: 'lists models, tests one, assigns one to an agent',

@@ -190,7 +190,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const gates = own.use(
         createGates(common, { approvals: approvalDocuments, onRunnable: (tenant, entry) => runner.wake(tenant, entry) }),
       );
-      const gated = { ...common, gate: gates.gate };
+      const gated = { ...common, gate: gates.gate, answerApproval: gates.answerInChat };
       const runner = openRunner({ ...gated, own, timing, shares, compaction });
       gauges.defer(observeTurns(runner, data.turns));
       const { leaseMs, renewMs } = { ...LEASE_TIMING, ...timing };

@@ -65,6 +65,7 @@ export const adminApprovalMethods = defineMethods({
     scope: 'admin',
     params: NoParams,
     result: PendingApprovals,
+    blobs: ['requests'],
     idempotent: true,
     examples: [{ params: {}, result: { requests: [approvalExample], total: 1 } }],
   },
@@ -92,6 +93,7 @@ export const adminApprovalMethods = defineMethods({
       reason: Reason,
     }),
     result: z.object({ resolved: Count, requestIds: z.array(boundedString(MAX.id)).max(MAX.all) }),
+    blobs: ['requestIds'],
     emits: ['approval:resolved', 'audit:event'],
     examples: [
       {

@@ -219,6 +219,8 @@ export const turnOperations = {
       state: TurnState,
       /** The turn that has heard this one and works on the answer of both; until its end nothing is said of this one. */
       heardBy: TurnId.optional(),
+      /** Whether the turn waits for an approval; no frame is sent meanwhile. */
+      waitsForApproval: z.boolean().optional(),
       /** The number of the last frame, once the turn has ended. */
       lastFrame: z.int().nonnegative().optional(),
       result: StatelessResult.optional(),

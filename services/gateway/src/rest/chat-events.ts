@@ -53,6 +53,13 @@ export function createRenderer(stream: EventStream, { turnId, after, fail }: Ren
         resume(frame);
         fresh = '';
       }
+      if (frame.type === 'approval' && frame.n > after) {
+        if (fresh !== '') text.add(fresh);
+        fresh = '';
+        text.flush();
+        last = frame.n;
+        stream.write(event('approval', { requestId: frame.requestId, action: frame.action }));
+      }
       if (frame.type !== 'delta') continue;
       accumulated += frame.text;
       if (frame.n <= after) continue;

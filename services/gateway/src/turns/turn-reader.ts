@@ -171,13 +171,13 @@ export function openTurnReader({
     else silenceTimer = setTimeout(watch, remaining).unref();
   }
 
-  /** Requests the status after silence: frames may be lost, and a queued or merged turn sends none. */
+  /** Requests the status after silence: frames may be lost, and a queued, merged or parked turn sends none. */
   async function checkStatus(): Promise<void> {
     try {
       const status = await retryDuringOutage(() => bus.call('turns.resume', { turnId }));
       if (closed) return;
       if (hasEnded(status)) return await catchUp(status);
-      const shouldSend = status.state === 'running' && status.heardBy === undefined;
+      const shouldSend = status.state === 'running' && status.heardBy === undefined && status.waitsForApproval !== true;
       if (shouldSend && performance.now() - lastFrameAt >= silenceMs) return fail(createSilentTurnError(turnId));
     } catch (error) {
       return fail(error);

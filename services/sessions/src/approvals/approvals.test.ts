@@ -83,3 +83,82 @@ test('a timeout denies', async () => {
     failsWith('FAILED_PRECONDITION', { approved: false, approvedBy: 'system:timeout' }),
   );
 });
+
+test('the first of many answers wins, from RPC and chat at once', async () => {
+  await using app = await start();
+  const { received, request } = await park(app, 'race');
+  const session = { userId: 'test', channelId: 'race' };
+  const rpc = (approved: boolean) => app.bus.call('admin.approval.resolve', { id: request.requestId, approved });
+  const chat = async () => {
+    const { response } = await app.bus.call('agent.execute', { agentId: 'scripted', message: '/approve all', sessionKey: session });
+    return response;
+  };
+  const answers = await Promise.allSettled([rpc(true), rpc(false), chat(), rpc(true), rpc(false), chat()]);
+  const won = answers.filter(
+    ({ status, ...rest }) =>
+      status === 'fulfilled' &&
+      (typeof rest !== 'object' || !/^(No call|Approval request)/.test(String((rest as { value: unknown }).value))),
+  );
+  assert.equal(won.length, 1, JSON.stringify(answers));
+  await received.until('done');
+  assert.ok((await count(app, 'race')) <= 1);
+});
+
+test('/approve is answered while the turn waits, by the beginning of the id', async () => {
+  await using app = await start();
+  const { received, request } = await park(app, 'chat');
+  const say = async (message: string) =>
+    (await app.bus.call('agent.execute', { agentId: 'scripted', message, sessionKey: { userId: 'test', channelId: 'chat' } })).response;
+  assert.match(await say('/approve zzz'), /No waiting call begins with zzz/);
+  assert.match(await say(`/approve ${request.requestId.slice(5, 13)}`), /^Approved: .{8} dev\.destroy$/);
+  await received.until('done');
+  assert.equal(await count(app, 'chat'), 1);
+  assert.match(await say('/approve'), /No call waits/);
+});
+
+test('/stop ends a waiting turn', async () => {
+  await using app = await start();
+  const { received } = await park(app, 'stopped');
+  const { response } = await app.bus.call('agent.execute', { agentId: 'scripted', message: '/stop', sessionKey: { userId: 'test', channelId: 'stopped' } });
+  assert.match(response, /^Stopped/);
+  await received.until('error');
+  assert.equal(await count(app, 'stopped'), 0);
+});
+
+test('agent.execute says before its deadline that the turn waits', async () => {
+  await using app = await start();
+  const failure = app.bus.call('agent.execute', { agentId: 'scripted', message: destroy('late') }, { timeoutMs: 1_500 });
+  await assert.rejects(failure, failsWith('DEADLINE_EXCEEDED', { reason: 'APPROVAL_PENDING' }));
+});
+
+test('an approval answers identical calls for a while, and no call with other arguments', async () => {
+  await using app = await start({ batchApprovalTtlMs: 60_000 });
+  const same = { tool: { name: 'dev_destroy', input: { name: 'same' } } };
+  const other = { tool: { name: 'dev_destroy', input: { name: 'other' } } };
+  const turnId = getTurnId('cached');
+  const received = listen(app.bus, turnId);
+  const requested = app.nextEvent('approval:requested');
+  await app.bus.call('turns.start', { turnId, agentId: 'scripted', message: script(same, same, other, { text: 'end' }) });
+  const { requestId } = await requested;
+  const next = app.nextEvent('approval:requested');
+  await app.bus.call('admin.approval.resolve', { id: requestId, approved: true });
+  const second = await next;
+  assert.deepEqual(second.params, { name: 'other' });
+  assert.equal(await count(app, 'same'), 2);
+  await app.bus.call('admin.approval.resolve', { id: second.requestId, approved: false });
+  await received.until('done');
+  assert.equal(await count(app, 'other'), 0);
+});
+
+test('without approvals a destructive call requires confirmation by the model', async () => {
+  await using app = await testSessions({ agents, env });
+  const call = (input: object) => ({ tool: { name: 'dev_destroy', input } });
+  const message = script(call({ name: 'confirmed' }), { text: 'sure?' });
+  await app.bus.call('agent.execute', { agentId: 'scripted', message });
+  assert.equal(await count(app, 'confirmed'), 0);
+  await app.bus.call('agent.execute', {
+    agentId: 'scripted',
+    message: script(call({ name: 'confirmed', _confirmed: true }), { text: 'ok' }),
+  });
+  assert.equal(await count(app, 'confirmed'), 1);
+});

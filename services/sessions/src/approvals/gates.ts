@@ -1,9 +1,11 @@
+import type { Principal } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import type { Settings } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { ApprovalDocument } from './approval-document.ts';
 import { createApprovals, type Approvals } from './approvals.ts';
+import { answerInChat, type ChatVerdict } from './chat-verdict.ts';
 import { createSessionWake, type SessionWakeDeps } from './session-wake.ts';
 import { createApprovalGate, type ApprovalGate } from './turn-gate.ts';
 
@@ -18,6 +20,8 @@ export interface GatesDeps extends Omit<SessionWakeDeps, 'onRunnable'> {
 export interface Gates extends AsyncDisposable {
   approvals: Approvals;
   gate: ApprovalGate;
+  /** Carries out `/approve` and `/deny`. */
+  answerInChat: (principal: Principal, verdict: ChatVerdict) => Promise<string>;
 }
 
 export function createGates(
@@ -40,6 +44,7 @@ export function createGates(
   const wakes = bus.onWake('sessions', () => void approvals.poll());
   return {
     approvals,
+    answerInChat: (principal, verdict) => answerInChat(approvals, settings.current.approvals, principal, verdict),
     gate: createApprovalGate(() => settings.current, approvals),
     async [Symbol.asyncDispose]() {
       wakes.unsubscribe();

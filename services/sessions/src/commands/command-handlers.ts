@@ -23,6 +23,9 @@ export const answers: Readonly<Record<CommandName, CommandHandler>> = {
   export: transcript,
   // Running and queued turns were cancelled when this turn was accepted.
   stop: () => ({ text: 'Stopped. All earlier messages of this session were cancelled.' }),
+  // Answered on arrival (turns/acceptance/control-message.ts).
+  approve: () => missing('approve'),
+  deny: () => missing('deny'),
   config: () => ({
     text: 'Settings cannot be shown or changed in a conversation. Use `switchyard config` or the methods config.* with a token of scope admin.',
   }),

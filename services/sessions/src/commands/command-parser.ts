@@ -37,6 +37,8 @@ const COMMANDS = [
   'budget',
   'skill',
   'label',
+  'approve',
+  'deny',
 ] as const;
 export type CommandName = (typeof COMMANDS)[number];
 

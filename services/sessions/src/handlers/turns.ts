@@ -79,7 +79,8 @@ export function turnsResume({ sessions, turns, bodies, runner, once }: TurnsResu
     if (!hasEnded(turn)) runner.follow(turnId);
     const stands = await getTurnState({ sessions, turns }, principal, turn);
     const how = hasEnded(turn) ? await getAll(bodies.for(principal), turn) : await soFar(bodies.for(principal), turn);
-    return { turnId, sessionKey, ...stands, ...(lastFrame === undefined ? {} : { lastFrame }), ...how };
+    const waits = !hasEnded(turn) && turn.parked !== undefined ? { waitsForApproval: true } : {};
+    return { turnId, sessionKey, ...stands, ...waits, ...(lastFrame === undefined ? {} : { lastFrame }), ...how };
   };
 }
 

@@ -122,7 +122,7 @@ test('a waiting caller survives failed database reads', async () => {
   };
   const message = JSON.stringify({ turn: 'turn_a', pieces: 4, tools: [], pace: 1_000 });
   await getPromptMessages(world, first.runner.start({ ...request, message }, principal));
-  const waiting = second.runner.execute({ ...request, turnId: `turn_${'b'.padEnd(22, 'x')}`, message }, principal, signal);
+  const waiting = second.runner.execute({ ...request, turnId: `turn_${'b'.padEnd(22, 'x')}`, message }, principal, { signal });
   void waiting.catch(() => undefined);
   await waitUntil(world, isRunning(world, 'a'));
   // No message is delivered, and for seconds no read succeeds.

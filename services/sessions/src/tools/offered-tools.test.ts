@@ -11,6 +11,7 @@ const FORECAST: OfferedTool = {
   description: 'Returns the forecast of a city.',
   parameters: { type: 'object', properties: { city: { type: 'string' } } },
   readOnly: false,
+  effect: 'read',
   idempotent: false,
 };
 

@@ -16,9 +16,11 @@ import { createFrameWriter } from '../frames/frame-publisher.ts';
 import { createLauncher, type TurnLauncher, type LauncherDeps } from './turn-launcher.ts';
 import { resolveSessionTarget } from './acceptance/session-target.ts';
 import { createKeyedMutex } from '../queue/keyed-mutex.ts';
+import { answerControlMessage } from './acceptance/control-message.ts';
+import { wakeOrigin } from './store/turn-ended-event.ts';
 import { makeRoom } from './ending/queue-overflow.ts';
 import { getTurnState } from './store/turn-state.ts';
-import { tenantQueueFull } from './store/turn-errors.ts';
+import { approvalPending, tenantQueueFull } from './store/turn-errors.ts';
 import { createTenantTurnLimit } from './acceptance/tenant-turn-limit.ts';
 import { loadTurnEnd } from './ending/turn-waiters.ts';
 
@@ -28,8 +30,11 @@ export interface TurnRunner extends AsyncDisposable, Pick<TurnLauncher, 'pollWai
   sweepContinuations(): Promise<void>;
   /** Returns an existing turn in its current state. */
   start(request: TurnRequest, principal: Principal): Promise<TurnDocument>;
-  /** Starts a turn and waits for its end. Aborting the signal ends the wait, never the turn. */
-  execute(request: TurnRequest, principal: Principal, signal: AbortSignal): Promise<{ turn: TurnDocument; result: TurnResult }>;
+  /**
+   * Starts a turn and waits for its end. Aborting the signal ends the wait, never the turn. Throws DEADLINE_EXCEEDED (reason
+   * APPROVAL_PENDING) shortly before the deadline if the turn then waits for an approval.
+   */
+  execute(request: TurnRequest, principal: Principal, wait: WaitLimit): Promise<{ turn: TurnDocument; result: TurnResult }>;
   /** Cancels turns of the caller, running or waiting, on any replica. */
   cancel(requested: Input<'agent.cancel'>, principal: Principal): Promise<Result<'agent.cancel'>>;
   /** Waits for the end of an existing turn of the caller. */
@@ -42,7 +47,18 @@ export interface TurnRunner extends AsyncDisposable, Pick<TurnLauncher, 'pollWai
   notifyFailed(tenant: string, turn: TurnDocument | null): void;
 }
 
+/** How long a caller waits for a turn. */
+export interface WaitLimit {
+  signal: AbortSignal;
+  /** Time in epoch ms until which the caller waits. */
+  deadline?: number;
+}
+
+/** Time before the deadline at which a caller is told that its turn waits for an approval, so that the reply arrives in time. */
+const PENDING_REPLY_MS = 500;
+
 interface ResultOptions {
+  deadline?: number | undefined;
   principal: Principal;
   /** The turn existed before and may have ended. */
   replayed: boolean;
@@ -99,7 +115,17 @@ export function createRunner(options: Omit<LauncherDeps, 'autoContinue'>): TurnR
   async function start(input: TurnRequest, principal: Principal): Promise<{ turn: TurnDocument; replayed: boolean; startedHere: boolean }> {
     const { tenant } = principal;
     const request = { ...input, message: deps.screening?.admit(input.message) ?? input.message };
-    const isStop = parseMessage(request.message)?.command?.name === 'stop';
+    const command = parseMessage(request.message)?.command;
+    if (deps.answerApproval && (command?.name === 'approve' || command?.name === 'deny')) {
+      const verdict = { approved: command.name === 'approve', selector: command.args };
+      const answerApproval = deps.answerApproval;
+      const control = await answerControlMessage(buildAcceptDeps(principal), request, principal, (target) =>
+        answerApproval(principal, { ...verdict, ...target }),
+      );
+      await publishControlEnd(principal, control);
+      return { turn: control, replayed: true, startedHere: false };
+    }
+    const isStop = command?.name === 'stop';
     const accepted = await (isStop ? acceptStop(request, principal) : acceptTurn(buildAcceptDeps(principal), request, principal));
     const { turn } = accepted;
     if (isStop && !accepted.replayed) await cancelBefore(turn, principal);
@@ -115,6 +141,18 @@ export function createRunner(options: Omit<LauncherDeps, 'autoContinue'>): TurnR
     if (gathersMs) deps.clock.after(gathersMs, () => launcher.addRunnable(tenant, formatEntry(turn)));
     else if (accepted.waits || gathersMs === 0) launcher.addRunnable(tenant, formatEntry(turn));
     return { turn, replayed: accepted.replayed, startedHere: !accepted.replayed && accepted.started !== undefined };
+  }
+
+  /** Its first frame is its last. */
+  async function publishControlEnd(principal: Principal, turn: TurnDocument): Promise<void> {
+    const { tenant } = principal;
+    const { turnId } = turn;
+    const end = await loadTurnEnd(bodies.for(principal), turn);
+    if (!end.result) return;
+    const frames = createFrameWriter(deps, { tenant, turnId, from: 0 });
+    frames.end({ type: 'done', result: end.result });
+    frames.close();
+    wakeOrigin(deps.bus, turn);
   }
 
   /** A stop command is accepted even when the queue is full, because it cancels what fills the queue. */
@@ -147,13 +185,29 @@ export function createRunner(options: Omit<LauncherDeps, 'autoContinue'>): TurnR
     if (turn && hasEnded(turn)) waiting.notify(principal.tenant, turnId, await loadTurnEnd(bodies.for(principal), turn));
   }
 
-  async function waitForResult({ turnId }: TurnDocument, { principal, replayed, startedHere, signal }: ResultOptions): Promise<TurnResult> {
+  async function waitForResult(
+    { turnId }: TurnDocument,
+    { principal, replayed, startedHere, signal, deadline }: ResultOptions,
+  ): Promise<TurnResult> {
     const ending = waiting.end(principal.tenant, turnId, { signal, runsHere: startedHere });
+    const pending = deadline === undefined ? undefined : watchDeadline(principal, turnId, deadline - Date.now());
     // A failed read is repeated by the poll of the waiters.
     if (replayed) void notifyIfEnded(principal, turnId).catch(() => undefined);
-    const end = await ending;
+    const end = await (pending ? Promise.race([ending, pending.parked]) : ending).finally(pending?.stop);
     if (end.failure) throw toError(end.failure);
     return end.result;
+  }
+
+  /** Rejects shortly before the deadline if the turn then waits for an approval. */
+  function watchDeadline(principal: Principal, turnId: string, leftMs: number): { parked: Promise<never>; stop: () => void } {
+    const { promise, reject } = Promise.withResolvers<never>();
+    promise.catch(() => undefined);
+    const check = async (): Promise<void> => {
+      const turn = await turns.for(principal).get(turnId);
+      if (turn?.parked && !hasEnded(turn)) reject(approvalPending(turnId));
+    };
+    const stop = deps.clock.after(Math.max(0, leftMs - PENDING_REPLY_MS), () => void check().catch(() => undefined));
+    return { parked: promise, stop };
   }
 
   async function enter(tenant: string, turn: TurnDocument): Promise<void> {
@@ -167,9 +221,9 @@ export function createRunner(options: Omit<LauncherDeps, 'autoContinue'>): TurnR
       return replayed ? { ...turn, state: (await getTurnState(deps, principal, turn)).state } : turn;
     },
 
-    async execute(request, principal, signal) {
+    async execute(request, principal, { signal, deadline }) {
       const { turn, ...known } = await start(request, principal);
-      return { turn, result: await waitForResult(turn, { principal, ...known, signal }) };
+      return { turn, result: await waitForResult(turn, { principal, ...known, signal, deadline }) };
     },
 
     async attach(turnId, principal, signal) {

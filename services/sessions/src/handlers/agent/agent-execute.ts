@@ -37,7 +37,7 @@ export function agentAttach(runner: TurnRunner): Handler<'agent.attach'> {
 }
 
 async function execute(runner: TurnRunner, params: Input<'agent.execute'>, ctx: Ctx): Promise<Result<'agent.execute'>> {
-  const { turn, result } = await runner.execute(getRequest(params, ctx), ctx.principal, ctx.signal);
+  const { turn, result } = await runner.execute(getRequest(params, ctx), ctx.principal, ctx);
   return { ...result, sessionKey: turn.sessionKey };
 }
 

@@ -21,7 +21,7 @@ export function approvalResolve(approvals: Approvals): Handler<'admin.approval.r
 
 /** Resolves the requests that are pending now. A request that another answer decides meanwhile is left out. */
 export function approvalResolveAll(approvals: Approvals): Handler<'admin.approval.resolveAll'> {
-  return async ({ approved, sessionKey, approvedBy = OPERATOR, reason }, { principal }) => {
+  return async ({ approved, sessionKey, approvedBy, reason }, { principal }) => {
     const requestIds: string[] = [];
     for (const { requestId } of await approvals.listPending(principal.tenant, sessionKey)) {
       try {

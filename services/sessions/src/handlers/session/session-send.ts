@@ -7,7 +7,7 @@ export function sessionSend(runner: TurnRunner): Handler<'session.send'> {
   return async ({ key, message, agentId, idempotencyKey }, ctx) => {
     const origin = { requestId: ctx.requestId, traceparent: ctx.traceparent };
     const request = { method: 'session.send' as const, turnId: mintId('turn'), message, agentId, session: key, idempotencyKey, origin };
-    const { turn, result } = await runner.execute(request, ctx.principal, ctx.signal);
+    const { turn, result } = await runner.execute(request, ctx.principal, ctx);
     return { ...result, sessionKey: turn.sessionKey };
   };
 }

@@ -138,7 +138,7 @@ function rejectIfOverloaded(
 }
 
 /** Request with its session, agent and lane resolved. */
-interface ResolvedRequest {
+export interface ResolvedRequest {
   request: TurnRequest;
   principal: Principal;
   identity: SessionIdentity;
@@ -152,7 +152,7 @@ interface ResolvedRequest {
   idempotencyKey: string | undefined;
 }
 
-function resolveRequest(deps: AcceptTurnDeps, request: TurnRequest, principal: Principal): ResolvedRequest {
+export function resolveRequest(deps: AcceptTurnDeps, request: TurnRequest, principal: Principal): ResolvedRequest {
   const { named, standard, identity, key: sessionKey } = resolveSessionTarget(deps, request, principal);
   if (!SessionKey.safeParse(sessionKey).success) throw new ServiceError('INVALID_ARGUMENT', 'The session key is too long.');
   requireIds(identity, principal);
@@ -233,7 +233,7 @@ async function writeTurn(deps: AcceptTurnDeps, request: ResolvedRequest, who: Re
   let used = false;
   try {
     using _admitted = slot ? undefined : await admitWaiting(deps, who.agent, request.lane);
-    const written = { ...(await toTurn(deps, request)), ...(window?.until === undefined ? {} : { debounceUntil: window.until }) };
+    const written = { ...(await createTurn(deps, request)), ...(window?.until === undefined ? {} : { debounceUntil: window.until }) };
     const existing = await insert(deps, request, written);
     if (existing) return await replay(deps, request, existing);
     const since = deps.clock.now();
@@ -329,7 +329,7 @@ async function enqueueWithOverflow(
   }
 }
 
-async function toTurn({ bodies, store }: AcceptTurnDeps, requested: ResolvedRequest): Promise<TurnDocument> {
+export async function createTurn({ bodies, store }: AcceptTurnDeps, requested: ResolvedRequest): Promise<TurnDocument> {
   const { request, principal, sessionKey, agentId, lane, idempotencyKey, fingerprint } = requested;
   const now = store.now();
   return {

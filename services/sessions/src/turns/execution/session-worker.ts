@@ -5,9 +5,10 @@ import { type TurnDocument, hasEnded } from '../../model/turn-document.ts';
 import { DAY_MS } from '../../model/retention.ts';
 import { clearEndedEpoch } from '../../sessions/session-reset.ts';
 import type { StorageQuota } from '../../storage/storage-quota.ts';
+import { getTotals } from './turn-totals.ts';
 import { countTurnStorage } from './turn-storage.ts';
 import { parseEntry, formatWaitsFor } from '../../model/queue-entry.ts';
-import { releaseLease, dequeue, type ReleaseOptions, type TurnTotals } from '../../queue/session-queue.ts';
+import { releaseLease, dequeue, type ReleaseOptions } from '../../queue/session-queue.ts';
 import { expireTexts, hasBodies } from '../../model/stored-text.ts';
 import { getSessionEffect } from '../../sessions/session-effects.ts';
 import { agentDeleted, turnPoisoned, turnTimedOut, waitTimedOut } from '../store/turn-errors.ts';
@@ -20,7 +21,6 @@ import type { EndedTurn, TurnRunDeps, TurnRun } from './turn-run.ts';
 import { endFailed, executeTurn } from './turn-execution.ts';
 import type { RunningTurns } from '../ending/running-turns.ts';
 import { completeMerged } from './merge-completion.ts';
-import { countChars, countExtraChars, countMessages } from '../../model/turn-messages.ts';
 import { endTurnSpan, recordEnd, recordWait, startTurnSpan } from '../store/turn-metrics.ts';
 import { turnEndedElsewhere, takeTurn } from '../store/turn-store.ts';
 import { emitTokenUsage } from './token-usage-event.ts';
@@ -383,26 +383,6 @@ async function expireLongTexts({ bodies }: SessionWorkerDeps, hold: SessionLease
   if (turn && turnId !== undefined && forgetAt !== undefined && hasBodies(turn)) {
     await hold.retryWrite(() => expireTexts(bodies, hold.tenant, turnId, forgetAt));
   }
-}
-
-/**
- * Returns the totals of a turn. The guard of the write decides whether it was counted before; after a miss the reloaded session decides.
- */
-function getTotals(turn: TurnDocument | undefined, found: SessionLease | undefined): TurnTotals | undefined {
-  if (turn?.state !== 'done' || turn.seq === undefined || turn.epoch === undefined) return undefined;
-  const { seq, epoch, stepCount = 0, tokensUsed, costUsd = 0 } = turn;
-  if (found && (epoch !== found.session.epoch || seq <= found.session.lastSeq)) return undefined;
-  return {
-    seq,
-    epoch,
-    messages: countMessages(turn),
-    chars: countChars(turn),
-    extraChars: countExtraChars(turn),
-    steps: stepCount,
-    input: tokensUsed?.input ?? 0,
-    output: tokensUsed?.output ?? 0,
-    costUsd,
-  };
 }
 
 /** Releases the lease, so that other replicas do not wait for its expiry. */

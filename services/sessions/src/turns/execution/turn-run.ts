@@ -15,6 +15,7 @@ import type { EndedEpochDocument, SessionDocument } from '../../model/session-do
 import type { SummaryDocument } from '../../model/summary-document.ts';
 import type { TurnDocument, TurnEnd } from '../../model/turn-document.ts';
 import type { BodyDocument } from '../../model/text-document.ts';
+import type { ChatVerdict } from '../../approvals/chat-verdict.ts';
 import type { ApprovalGate } from '../../approvals/turn-gate.ts';
 import type { AutoContinue } from './auto-continue.ts';
 import type { FrameWriter } from '../../frames/frame-publisher.ts';
@@ -56,6 +57,8 @@ export interface TurnRunDeps {
   screening?: Screening;
   /** Without it no tool call is gated. */
   gate?: ApprovalGate;
+  /** Carries out `/approve` and `/deny` and returns the reply. */
+  answerApproval?: (principal: Principal, verdict: ChatVerdict) => Promise<string>;
   /** Without it no memories are captured. */
   memoryCapture?: MemoryCapture;
   /** Turns that nobody sends. */

@@ -54,3 +54,10 @@ export function agentDeleted(agentId: string): ServiceError {
 export function agentSuspended(agentId: string): ServiceError {
   return new ServiceError('FAILED_PRECONDITION', `Agent ${agentId} is suspended.`, { details: { reason: 'AGENT_SUSPENDED' } });
 }
+
+/** The caller stops waiting; the turn continues when a person has decided. */
+export function approvalPending(turnId: string): ServiceError {
+  return new ServiceError('DEADLINE_EXCEEDED', 'The turn waits for an approval. It continues when a person has answered.', {
+    details: { reason: 'APPROVAL_PENDING', turnId, retryable: false },
+  });
+}
