@@ -119,7 +119,11 @@ test('/approve is answered while the turn waits, by the beginning of the id', as
 test('/stop ends a waiting turn', async () => {
   await using app = await start();
   const { received } = await park(app, 'stopped');
-  const { response } = await app.bus.call('agent.execute', { agentId: 'scripted', message: '/stop', sessionKey: { userId: 'test', channelId: 'stopped' } });
+  const { response } = await app.bus.call('agent.execute', {
+    agentId: 'scripted',
+    message: '/stop',
+    sessionKey: { userId: 'test', channelId: 'stopped' },
+  });
   assert.match(response, /^Stopped/);
   await received.until('error');
   assert.equal(await count(app, 'stopped'), 0);
