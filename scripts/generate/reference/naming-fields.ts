@@ -17,6 +17,7 @@ export const SETTING_KINDS: Readonly<Record<string, Kind | 'none'>> = {
   'agents.*.oauthProfiles': 'secret',
   'agents.*.modelFailover.authProfiles.*.keyName': 'secret',
   'agents.*.secrets.allow': 'secret',
+  'agents.*.scheduler.heartbeat.session': 'session',
   'memory.dbPath': 'path',
   'security.permission.allowedFsPaths': 'path',
   'security.permission.allowedNetHosts': 'address',
