@@ -64,7 +64,7 @@ export const graph = defineService({
       createStepWork({
         ...common,
         maxSteps: () => limits().maxSubAgents,
-        countWakes: () => sweep.countWakes(),
+        countWakes: (): number => sweep.countWakes(),
         async wakeRun(tenant, runId) {
           await runWork.wake(tenant, runId);
           void runWork.poll().catch(() => undefined);

@@ -87,7 +87,9 @@ async function advanceRun(deps: RunWorkDeps, lease: Lease<RunDocument>): Promise
   deps.onChange(document.runId);
   const missing = next.running.filter((start) => !stored.has(getStepId(document.runId, start)));
   if (missing.length > 0) await startSteps(deps, tenant, { run: document, starts: missing, state: next.state });
-  return { parkUntil: getParkUntil(deps, next) };
+  // A request for approval ends at once while approvals are not installed.
+  const hasRequest = missing.some(({ request }) => 'ask' in request);
+  return { parkUntil: hasRequest ? deps.now() : getParkUntil(deps, next) };
 }
 
 function getParkUntil({ now }: RunWorkDeps, { state, running, nextAt }: Advance): number {
