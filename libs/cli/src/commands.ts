@@ -58,6 +58,16 @@ export const commands = {
     summary: 'lists and answers tool calls that wait for approval',
     load: async () => (await import('./commands/approvals/approvals.ts')).approvals,
   },
+  heartbeat: {
+    usage: 'heartbeat <what> …',
+    summary: 'lists, triggers and changes heartbeats of agents',
+    load: async () => (await import('./commands/heartbeat/heartbeat.ts')).heartbeat,
+  },
+  wake: {
+    usage: 'wake',
+    summary: 'runs the heartbeats of all agents now',
+    load: async () => (await import('./commands/heartbeat/heartbeat.ts')).wake,
+  },
   models: {
     usage: 'models <what> …',
     summary: 'lists models, tests one, assigns one to an agent',

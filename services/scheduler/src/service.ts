@@ -13,6 +13,7 @@ import type { HandlerDeps } from './handlers/handler-deps.ts';
 import { heartbeatGet } from './handlers/heartbeat-get.ts';
 import { heartbeatStates } from './handlers/heartbeat-states.ts';
 import { heartbeatTrigger } from './handlers/heartbeat-trigger.ts';
+import { heartbeatUpdate } from './handlers/heartbeat-update.ts';
 import { heartbeatsWake } from './handlers/heartbeats-wake.ts';
 import { schedulerWake } from './handlers/scheduler-wake.ts';
 import { beatCollection, eventCollection } from './heartbeat/beat-document.ts';
@@ -67,6 +68,7 @@ export const scheduler = defineService({
       'heartbeat.get': heartbeatGet(heartbeatDeps),
       'heartbeat.states': heartbeatStates(heartbeatDeps),
       'heartbeat.trigger': heartbeatTrigger(heartbeatDeps),
+      'heartbeat.update': heartbeatUpdate(heartbeatDeps),
       'heartbeats.wake': heartbeatsWake(heartbeatDeps),
       'scheduler.wake': schedulerWake(heartbeatDeps),
     };

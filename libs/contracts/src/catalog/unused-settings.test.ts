@@ -16,16 +16,22 @@ test('listUnusedSettings names set leaves, and the list items that contain them'
     'autoReplyEngine.enabled',
     'autoReplyEngine.customPatterns',
   ]);
-  assert.deepEqual(listUnusedSettings({ mappings: [{ id: 'x' }, { id: 'y', wakeMode: 'now' }] }, 'webhooks'), [
-    'webhooks.mappings.1.wakeMode',
-  ]);
+  assert.deepEqual(listUnusedSettings({ mappings: [{ id: 'x' }, { id: 'y', to: '42' }] }, 'webhooks'), ['webhooks.mappings.1.to']);
   for (const value of [undefined, null, 'text', {}, [], JSON.parse('{"__proto__": {"memory": {}}}')])
     assert.deepEqual(listUnusedSettings(value), []);
 });
 
 test('listUnusedSettings names unserved webhook actions only', () => {
-  const mapping = { id: 'm', model: 'dev/echo', timeoutSeconds: 60, messageTemplate: 'x', deliver: true };
-  const later = { wakeMode: 'now', textTemplate: 'x', channel: 'telegram', to: '42' };
+  const mapping = {
+    id: 'm',
+    model: 'dev/echo',
+    timeoutSeconds: 60,
+    messageTemplate: 'x',
+    deliver: true,
+    wakeMode: 'now',
+    textTemplate: 'x',
+  };
+  const later = { channel: 'telegram', to: '42' };
   assert.deepEqual(
     listUnusedSettings({ mappings: [mapping, { ...mapping, ...later }] }, 'webhooks'),
     Object.keys(later).map((name) => `webhooks.mappings.1.${name}`),

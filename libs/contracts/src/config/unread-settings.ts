@@ -97,7 +97,5 @@ export const UNREAD_SETTINGS: readonly string[] = [
   'telegramFileRefGuard',
   'tts',
   'webhooks.mappings.*.channel',
-  'webhooks.mappings.*.textTemplate',
   'webhooks.mappings.*.to',
-  'webhooks.mappings.*.wakeMode',
 ];

@@ -51,7 +51,7 @@ export async function startHookTurn(bus: Bus, turn: HookTurn, options: CallOptio
  * The principal of a mapping. Token ids contain no `/`, so it equals no client. It can only use sessions that it created, whatever a
  * template renders.
  */
-function createSenderPrincipal(name: string, tenant: string): Principal {
+export function createSenderPrincipal(name: string, tenant: string): Principal {
   return { tenant, client: `webhook/${name}`, scopes: ['rpc'], sessions: 'own' };
 }
 

@@ -26,6 +26,10 @@ export interface Mapping {
   agentId: string | undefined;
   sessionKey: Template | undefined;
   message: Template | undefined;
+  /** The event text of the action `wake`. */
+  text: Template | undefined;
+  /** Whether the action `wake` requests a heartbeat, or leaves the event to the next one. */
+  wakeMode: 'now' | 'next-heartbeat';
   /** The model of the turn, if the agent may use it; otherwise the model of the agent applies. */
   model: string | undefined;
   /** The timeout of a turn. */
@@ -110,6 +114,8 @@ function toMapping(config: Partial<MappingConfig>, check: Check | undefined): Ma
     agentId,
     sessionKey,
     messageTemplate,
+    textTemplate,
+    wakeMode = 'now',
     model,
     timeoutSeconds,
     deliver = false,
@@ -126,6 +132,8 @@ function toMapping(config: Partial<MappingConfig>, check: Check | undefined): Ma
     agentId,
     sessionKey: sessionKey === undefined ? undefined : compileTemplate(sessionKey),
     message: messageTemplate === undefined ? undefined : compileTemplate(messageTemplate),
+    text: textTemplate === undefined ? undefined : compileTemplate(textTemplate),
+    wakeMode,
     model,
     timeoutMs: timeoutSeconds === undefined ? undefined : Math.min(timeoutSeconds, DAY_SECONDS) * 1_000,
     check,

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import { sign } from '@octokit/webhooks-methods';
-import { secrets, SECRETS_BUCKET, ServiceError } from '@switchyard/contracts';
+import type { Handler } from '@switchyard/bus';
+import { scheduler, secrets, SECRETS_BUCKET, ServiceError } from '@switchyard/contracts';
 import { encryptSecret } from '@switchyard/service-kit';
 import { Webhook } from 'standardwebhooks';
 import type { WebhooksInput } from '../gateway.fixture.ts';
@@ -180,12 +181,25 @@ test('removes credentials from the headers of templates', async () => {
   assert.equal(t.started[0]?.params.message, 'kind');
 });
 
-test('rejects a mapping with the action wake', async () => {
-  await using t = await start({ mappings: [{ id: 'wake', action: 'wake' }] });
-  const response = await t.gateway.post('/hooks/any', '{}', { headers: signed('{}') });
-  assert.equal(response.status, 503);
-  assert.equal(response.headers.get('retry-after'), '60');
-  assert.match(((await response.json()) as { error: string }).error, /^The action wake is not supported/);
+test('a mapping with the action wake stores an event for heartbeats once', async () => {
+  const mapping = { id: 'deploy', action: 'wake', agentId: 'oslo', wakeMode: 'next-heartbeat', textTemplate: '{{action}} {{payload.id}}' };
+  await using t = await start({ mappings: [mapping as never] });
+  assert.equal((await send(t, '/hooks/deploy', opened))[0], 503, 'no scheduler is running');
+  const wakes: Parameters<Handler<'heartbeats.wake'>>[0][] = [];
+  await t.gateway.bus.serve(
+    scheduler,
+    { 'heartbeats.wake': (params) => ({ agents: 1, repeated: wakes.push(params) > 1 }) },
+    { version: '0.0.0' },
+  );
+  const post = () => t.gateway.post('/hooks/deploy', opened, { headers: signed(opened) });
+  const [first, second] = [await post(), await post()];
+  assert.deepEqual([first.status, await first.json()], [200, { received: true, mapping: 'deploy' }]);
+  assert.deepEqual([first.headers.get('idempotency-replayed'), second.headers.get('idempotency-replayed')], [null, 'true']);
+  const [wake, repetition] = wakes;
+  assert.deepEqual(wake, repetition);
+  const { idempotencyKey: _, ...event } = wake!;
+  assert.deepEqual(event, { source: 'deploy', agentId: 'oslo', text: 'opened 7', mode: 'next-heartbeat' });
+  assert.equal(t.started.length, 0);
 });
 
 test('rejects a mapping with deliver without starting a turn', async () => {

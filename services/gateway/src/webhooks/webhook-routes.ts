@@ -9,6 +9,7 @@ import type { Edge } from '../http/edge.ts';
 import { startHookTurn } from './delivery.ts';
 import { followHooks, allowsUnsigned, removeCredentialHeaders } from './configured-mappings.ts';
 import { normalizePath } from './mappings.ts';
+import { wakeHeartbeats } from './wake-heartbeats.ts';
 import { createHookPaths } from './webhook-path.ts';
 import { receiveMapped, receiveStrict, type WebhookRequest, type VerifiedDelivery } from './verified-body.ts';
 import { STRICT_PATH, StrictPayload } from './strict-body.ts';
@@ -98,8 +99,7 @@ async function acceptDelivery(
   { request, reply, path }: WebhookExchange,
   { mapping, payload, fallbackMessage, key }: VerifiedDelivery,
 ): Promise<void> {
-  if (mapping.action === 'wake') throw new RefusalError(WAKE_UNSUPPORTED);
-  if (mapping.delivers) throw new RefusalError(DELIVERY_UNSUPPORTED);
+  if (mapping.action === 'agent' && mapping.delivers) throw new RefusalError(DELIVERY_UNSUPPORTED);
   const query = request.query as Record<string, unknown>;
   const variables = {
     payload,
@@ -108,8 +108,10 @@ async function acceptDelivery(
     path,
     now: new Date().toISOString(),
   };
-  const turn = { mapping, variables, fallbackMessage, key, tenant: settings.current.tenantId };
-  const { repeated } = await startHookTurn(bus, turn, createCallOptions(request));
+  const delivery = { mapping, variables, fallbackMessage, key, tenant: settings.current.tenantId };
+  const options = createCallOptions(request);
+  const { repeated } =
+    mapping.action === 'wake' ? await wakeHeartbeats(bus, { ...delivery, mapping }, options) : await startHookTurn(bus, delivery, options);
   if (repeated) reply.header('idempotency-replayed', 'true');
   reply.header('cache-control', 'no-store');
 }
@@ -136,14 +138,6 @@ function createSenderBodyReader(settings: Settings<'webhooks'>, getAddress: (req
 
   return read;
 }
-
-/** No service implements the action `wake` yet. */
-const WAKE_UNSUPPORTED: Refusal = {
-  status: 503,
-  message: 'The action wake is not supported. Use a mapping with the action agent.',
-  code: 'UNAVAILABLE',
-  retryAfterMs: 60_000,
-};
 
 /** No service delivers responses to channels yet. Such a webhook is rejected, because its response would be lost. */
 const DELIVERY_UNSUPPORTED: Refusal = {

@@ -1,4 +1,5 @@
 import type { Handler } from '@switchyard/bus';
+import { ServiceError } from '@switchyard/contracts';
 import { getIntervalMs } from '../heartbeat/heartbeat-settings.ts';
 import { addEvent, wakeAgent } from '../wake/wake-agents.ts';
 import type { HeartbeatDeps } from './heartbeat-deps.ts';
@@ -11,7 +12,8 @@ export function heartbeatsWake({ agents, beatWork, events, settings, now }: Hear
       .filter((agent) =>
         agentId === undefined ? getIntervalMs(agent, settings.current.scheduler.heartbeat) > 0 : agent.agentId === agentId,
       );
-    let repeated = woken.length > 0;
+    if (woken.length === 0) throw noHeartbeat(agentId);
+    let repeated = true;
     for (const agent of woken) {
       const isNew = await addEvent({ events, now }, { tenant, agentId: agent.agentId, key, source, text });
       if (isNew) repeated = false;
@@ -21,4 +23,9 @@ export function heartbeatsWake({ agents, beatWork, events, settings, now }: Hear
     await beatWork.poll();
     return { agents: woken.length, repeated };
   };
+}
+
+function noHeartbeat(agentId: string | undefined): ServiceError {
+  const text = agentId === undefined ? 'No agent has a heartbeat. Enable scheduler.heartbeat.' : `The agent ${agentId} does not exist.`;
+  return new ServiceError('FAILED_PRECONDITION', text);
 }

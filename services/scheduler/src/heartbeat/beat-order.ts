@@ -60,9 +60,10 @@ function createMessage(prompt: string): string {
 
 function readTools(policy: HeartbeatSettings['toolPolicy']): TurnTools {
   if (policy === undefined) return DEFAULT_TOOLS;
-  const parsed = TurnTools.safeParse(policy);
+  const { profile, allow, deny } = policy;
+  const parsed = TurnTools.safeParse({ profile, allow, deny });
   if (parsed.success) return parsed.data;
-  throw new ServiceError('INVALID_ARGUMENT', `The tool policy of the heartbeat is invalid: ${policy.profile} is not a tool profile.`);
+  throw new ServiceError('INVALID_ARGUMENT', `The tool policy of the heartbeat is invalid: ${profile} is not a tool profile.`);
 }
 
 /** Returns how the turn stands; undefined if it does not exist. */

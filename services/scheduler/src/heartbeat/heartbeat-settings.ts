@@ -9,8 +9,17 @@ export type HeartbeatSettings = Omit<OwnSettings, keyof GeneralSettings> & Gener
 
 /** Returns the settings that apply to an agent. Its own settings win. */
 export function getHeartbeatSettings({ config }: Pick<Agent, 'config'>, general: GeneralSettings): HeartbeatSettings {
-  const own = Object.entries(config.scheduler.heartbeat).filter(([, value]) => value !== undefined);
-  return { ...general, ...Object.fromEntries(own) };
+  const own = config.scheduler.heartbeat;
+  return {
+    ...own,
+    enabled: own.enabled ?? general.enabled,
+    intervalMs: own.intervalMs ?? general.intervalMs,
+    showOk: own.showOk ?? general.showOk,
+    showAlerts: own.showAlerts ?? general.showAlerts,
+    alertThreshold: own.alertThreshold ?? general.alertThreshold,
+    alertCooldownMs: own.alertCooldownMs ?? general.alertCooldownMs,
+    staleMs: own.staleMs ?? general.staleMs,
+  };
 }
 
 /** Returns the interval of the scheduled beats; 0 if the agent has none. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError, type Result } from '@switchyard/contracts';
+import type { Handler } from '@switchyard/bus';
+import { contracts, ServiceError, type Result } from '@switchyard/contracts';
 import { principal, tempDir } from '@switchyard/testkit';
 import { putAgent, testScheduler } from '../scheduler.fixture.ts';
 
@@ -138,6 +139,41 @@ test('transient errors raise an alert at the threshold, permanent ones at once',
   other.turns.reject(new ServiceError('INVALID_ARGUMENT', 'the model is not configured'));
   await other.bus.call('heartbeat.trigger', { agentId: 'default' });
   assert.equal((await other.nextEvent('scheduler:heartbeat_alert')).classification, 'permanent');
+});
+
+test('an event of a webhook is read by the next heartbeat, once and as untrusted material', async () => {
+  await using app = await testScheduler({ agent: watcher() });
+  const event = { source: 'deploy', text: 'Version 7 is live.', mode: 'now' as const, idempotencyKey: 'delivery-1' };
+  const wake = () => app.bus.call('heartbeats.wake', event);
+  assert.deepEqual(await wake(), { agents: 1, repeated: false });
+  const { context, turnId, idempotencyKey } = await app.turns.next();
+  assert.deepEqual(context, [{ title: 'Event from deploy', text: 'Version 7 is live.' }]);
+  assert.match(idempotencyKey, /:hook$/);
+  app.turns.end(turnId, reply('HEARTBEAT_OK'));
+  await waitForState(app, ({ lastOutcome }) => lastOutcome === 'ok');
+  assert.deepEqual(await wake(), { agents: 1, repeated: true });
+  assert.equal((await app.turns.next()).context, undefined);
+  await assert.rejects(app.bus.call('heartbeats.wake', { ...event, agentId: 'nowhere' }), { code: 'FAILED_PRECONDITION' });
+});
+
+test('heartbeat.update stores the settings through the registry and returns the effective ones', async () => {
+  const writes: Parameters<Handler<'config.write'>>[0][] = [];
+  await using app = await testScheduler({ agent: watcher({ target }) });
+  await (
+    await app.host.connect('registry')
+  ).serve(contracts.registry, { 'config.write': (params) => (writes.push(params), { written: true as const }) }, { version: '0.0.0' });
+  const { config } = await app.bus.call('heartbeat.update', { agentId: 'default', intervalMs: 0, targetChatId: '9' });
+  assert.deepEqual([config['intervalMs'], config['prompt']], [0, 'Look after the disks.']);
+  const value = { intervalMs: 0, target: { ...target, chatId: '9' } };
+  assert.deepEqual(writes, [{ as: 'heartbeat.update', path: 'agents.default.scheduler.heartbeat', value }]);
+  assert.deepEqual(
+    app.audited.map(({ method }) => method),
+    ['heartbeat.update'],
+  );
+
+  await using other = await testScheduler();
+  const half = other.bus.call('heartbeat.update', { agentId: 'default', targetChatId: '9' });
+  await assert.rejects(half, { code: 'INVALID_ARGUMENT', message: /targetChannelType/ });
 });
 
 test('a heartbeat that does not end within staleMs counts as dead', async () => {
