@@ -28,7 +28,6 @@ const names: readonly MethodName[] = [
   'channels.restart',
   'delivery.queue.status',
   'discord.action',
-  'heartbeat.update',
   'image.analyze',
   'image.generate',
   'link.process',
