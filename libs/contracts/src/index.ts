@@ -35,7 +35,7 @@ export { TurnEvidence, type Screened, type StepEvidence, type ToolEvidence } fro
 export { SessionLabel } from './sessions/session-records.ts';
 export type { ResponseState } from './sessions/responses.ts';
 export type { CallerTool, CallerToolCall, CallerTools, JsonFormat } from './sessions/conversation.ts';
-export { TurnMessage } from './sessions/conversation.ts';
+export { MessageImage, TurnMessage } from './sessions/conversation.ts';
 export { OfferedTool, OfferedTools } from './tools/operations.ts';
 export * from './config/sections.ts';
 export { USUAL_CONTEXT_THRESHOLD } from './config/agent-context.ts';

@@ -73,7 +73,7 @@ function createFindTarget(directory: ProviderDirectory, keys: KeyCache, { env, s
       throw modelNotFound('the development models are disabled while a real provider is available: set models.dev to true to enable both');
     }
     const callee = { provider: DEV_PROVIDER, keyName: undefined, key: undefined };
-    return { adapter, callee, attempts: DEFAULT_RETRY_POLICY.attempts, cost: undefined };
+    return { adapter, callee, attempts: DEFAULT_RETRY_POLICY.attempts, cost: undefined, takesImages: false };
   }
 
   return async ({ provider, modelId }, named) => {
@@ -92,8 +92,9 @@ function createFindTarget(directory: ProviderDirectory, keys: KeyCache, { env, s
     }
     const headers = Object.values(settings.headers);
     const callee = { provider, title: settings.name, keyName: key === undefined ? undefined : keyName, key, keyWithheld, headers };
-    const cost = settings.catalogue.find((entry) => entry.modelId === modelId)?.cost;
-    return { adapter: await clients.adapter(settings, key, effective.keyName), callee, attempts: settings.attempts, cost };
+    const entry = settings.catalogue.find((model) => model.modelId === modelId);
+    const adapter = await clients.adapter(settings, key, effective.keyName);
+    return { adapter, callee, attempts: settings.attempts, cost: entry?.cost, takesImages: entry?.input.includes('image') === true };
   };
 }
 

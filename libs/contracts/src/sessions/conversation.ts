@@ -39,16 +39,26 @@ export const CallerTools = z.strictObject({
 });
 export type CallerTools = z.infer<typeof CallerTools>;
 
+/** An image of a message, as an https address or a data URL. */
+export const MessageImage = z
+  .string()
+  .max(MAX.payload)
+  .regex(/^(?:https:\/\/|data:image\/[\w.+-]+;base64,)/)
+  .refine((url) => url.startsWith('data:') || URL.canParse(url));
+
+/** Images of a message. A model that takes text only gets a note instead. */
+export const MessageImages = z.array(MessageImage).min(1).max(MAX.few).describe('addresses or data URLs of the images of the message');
+
 /** Messages around the message of a stateless turn; the caller stores them. */
 export const TurnMessage = z.discriminatedUnion('role', [
-  z.strictObject({ role: z.literal('user'), text }),
+  z.strictObject({ role: z.literal('user'), text, images: MessageImages.optional() }),
   z.strictObject({
     role: z.literal('assistant'),
     text,
     toolCalls: z.array(CallerToolCall).max(MAX.many).optional(),
     providerFields: ProviderFields.optional(),
   }),
-  z.strictObject({ role: z.literal('tool'), callId, name, text }),
+  z.strictObject({ role: z.literal('tool'), callId, name, text, images: MessageImages.optional() }),
 ]);
 export type TurnMessage = z.infer<typeof TurnMessage>;
 

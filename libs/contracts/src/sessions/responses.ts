@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { JsonObject } from '../values/common.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
-import { TurnMessage } from './conversation.ts';
+import { MessageImages, TurnMessage } from './conversation.ts';
 import { StatelessResult, TurnFailure, TurnId, TurnState } from './turns.ts';
 
 const text = boundedString(MAX.text);
@@ -27,6 +27,7 @@ export type ResponseState = z.infer<typeof ResponseState>;
 /** Conversation that a later response continues. */
 const Talk = z.object({
   message: text,
+  images: MessageImages.optional(),
   history: z.array(TurnMessage).max(MAX.messages).optional(),
   since: z.array(TurnMessage).max(MAX.messages).optional(),
   system: text.optional(),

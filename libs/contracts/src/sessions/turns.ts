@@ -3,7 +3,7 @@ import { FinishReason, AgentId, IdempotencyKey, JsonObject, SessionKey, SessionP
 import { ERROR_CODES } from '../definition/errors.ts';
 import { TURN_DEADLINE_MS } from '../definition/define.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
-import { CallerToolCall, CallerTools, JsonFormat, ProviderFields, TurnMessage } from './conversation.ts';
+import { CallerToolCall, CallerTools, JsonFormat, MessageImages, ProviderFields, TurnMessage } from './conversation.ts';
 import { TURN_EVENTS } from './turn-events.ts';
 
 /** Result of an agent turn, equal on all transports. */
@@ -126,6 +126,7 @@ export const StatelessTurn = z.strictObject({
   turnId: TurnId,
   model: z.string().min(1).max(MAX.name).describe('agent id, provider/model or model id'),
   message: z.string().min(1).max(MAX.text).describe('the last user message'),
+  images: MessageImages.optional(),
   history: z.array(TurnMessage).max(MAX.messages).optional().describe('messages before the user message, oldest first'),
   since: z.array(TurnMessage).max(MAX.messages).optional().describe('messages after it, which the answer continues'),
   system: boundedString(MAX.text).optional(),
@@ -180,7 +181,7 @@ export const turnOperations = {
   'turns.run': {
     summary: 'Runs a stateless turn and streams its frames.',
     callers: ['gateway'] as const,
-    blobs: ['message', 'history', 'since', 'system', 'tools', 'stop', 'format', 'response', 'toolCalls', 'providerFields'],
+    blobs: ['message', 'images', 'history', 'since', 'system', 'tools', 'stop', 'format', 'response', 'toolCalls', 'providerFields'],
     params: StatelessTurn,
     chunk: TurnFrame,
     result: StatelessResult,
@@ -190,7 +191,7 @@ export const turnOperations = {
   'turns.complete': {
     summary: 'Runs a stateless turn and returns its result. A failure after a tool call is not retryable.',
     callers: ['gateway'] as const,
-    blobs: ['message', 'history', 'since', 'system', 'tools', 'stop', 'format', 'response', 'toolCalls', 'providerFields'],
+    blobs: ['message', 'images', 'history', 'since', 'system', 'tools', 'stop', 'format', 'response', 'toolCalls', 'providerFields'],
     params: StatelessTurn,
     result: StatelessResult,
     emits: TURN_EVENTS,
@@ -200,7 +201,7 @@ export const turnOperations = {
     summary: 'Runs a stateless turn once per key and stores its answer for a day; its frames are published to turn.<turnId>.',
     callers: ['gateway'] as const,
     params: KeyedTurn,
-    blobs: ['message', 'history', 'since', 'system', 'tools', 'stop', 'format', 'response'],
+    blobs: ['message', 'images', 'history', 'since', 'system', 'tools', 'stop', 'format', 'response'],
     result: z.object({
       turnId: TurnId.describe('id of the earlier turn if the key matches one'),
       head: AnswerHead.describe('that of the earlier turn'),

@@ -13,6 +13,7 @@ import type {
   ModelRequest,
   OnDelta,
 } from '../model/model.ts';
+import { prepareImages } from './image-messages.ts';
 import { startCallMetrics, type CallMetrics, type Operation } from './call-metrics.ts';
 import { createSlowModels } from './slow-models.ts';
 import { DEFAULT_RETRY_POLICY, retry, type RetryPolicy } from '../errors/retry.ts';
@@ -25,6 +26,8 @@ export interface Target {
   callee: Callee;
   attempts: number;
   cost: CatalogueEntry['cost'] | undefined;
+  /** Whether the model takes images. */
+  takesImages: boolean;
 }
 /** Resolves the target of a model, optionally with another key. */
 export type FindTarget = (ref: ModelRef, keyName?: string) => Promise<Target>;
@@ -60,6 +63,7 @@ interface CallAttempt extends Pick<Attempt, 'signal' | 'onAlive' | 'number' | 't
   provider: string;
   adapter: Adapter;
   cost: Target['cost'];
+  takesImages: boolean;
 }
 
 /** Creates model calls with retries, stall detection and metrics. */
@@ -105,11 +109,11 @@ export function createCalls({ find, keys, log, retry: pauses = DEFAULT_RETRY_POL
     const { request, stallTimer, call } = active;
     const { signal, reset: onAlive } = stallTimer;
     signal.throwIfAborted();
-    const { adapter, callee, cost, attempts: maxAttempts } = await find(request.model, request.keyName);
+    const { adapter, callee, cost, takesImages, attempts: maxAttempts } = await find(request.model, request.keyName);
     const { provider } = callee;
     active.callee = callee;
     call.setTarget(provider, cost !== undefined || provider === DEV_PROVIDER);
-    const common = { provider, adapter, cost, signal, onAlive, traceparent: call.traceparent };
+    const common = { provider, adapter, cost, takesImages, signal, onAlive, traceparent: call.traceparent };
     return retry({
       attempt: (number) => attempt({ ...common, number }),
       classify: (error) => classifyFailure(error, callee),
@@ -187,7 +191,7 @@ export function createCalls({ find, keys, log, retry: pauses = DEFAULT_RETRY_POL
       const active = begin(request, 'embeddings');
       const { call } = active;
       return runToEnd(active, async () => {
-        const answer = await runAttempts(active, ({ provider, adapter, cost, ...attempt }) =>
+        const answer = await runAttempts(active, ({ provider, adapter, cost, takesImages: _takesImages, ...attempt }) =>
           embedStep({ provider, adapter, cost, attempt: { ...attempt, request } }),
         );
         call.recordUsage({ usage: { input: answer.tokens, output: 0 }, costUsd: answer.costUsd });
@@ -205,6 +209,6 @@ function selectRetryPolicy({ retry: limits }: CallRequest, provider: string, def
   return provider === DEV_PROVIDER ? { ...defaults, attempts } : { ...limits, attempts };
 }
 
-function createStep({ provider, adapter, cost, ...attempt }: CallAttempt, request: ModelRequest, nonStreaming: boolean): Step {
-  return { provider, adapter, cost, attempt: { ...attempt, request, nonStreaming } };
+function createStep({ provider, adapter, cost, takesImages, ...attempt }: CallAttempt, request: ModelRequest, nonStreaming: boolean): Step {
+  return { provider, adapter, cost, attempt: { ...attempt, request: prepareImages(request, takesImages), nonStreaming } };
 }

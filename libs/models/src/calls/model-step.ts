@@ -117,7 +117,7 @@ function finish({ provider, attempt, cost }: Step, outputChars: number, ending: 
   if (finishReason === undefined || ABORTED_REASONS.has(finishReason)) throw streamCut(provider);
   const { system, messages } = attempt.request;
   const output = calls.reduce((sum, { text }) => sum + text.length, outputChars);
-  const usage = toUsage(counted, { input: () => JSON.stringify([system, messages]).length, output });
+  const usage = toUsage(counted, { input: () => JSON.stringify([system, messages], withoutImages).length, output });
   const hasFields = fields !== undefined || calls.some((call) => call.fields !== undefined);
   return {
     calls: calls.map(({ callId, name, text, fields: callFields }) => toolCall(callId, name, text, callFields)),
@@ -127,6 +127,11 @@ function finish({ provider, attempt, cost }: Step, outputChars: number, ending: 
     ...(counted.input === undefined || counted.output === undefined ? { usageEstimated: true as const } : {}),
     ...(hasFields ? { providerFields: { provider, fields: fields ?? {} } } : {}),
   };
+}
+
+/** Leaves the images of messages out, whose bytes are no text. */
+function withoutImages(key: string, value: unknown): unknown {
+  return key === 'images' ? undefined : value;
 }
 
 function normalizeReason(finish: string, calls: number): ModelAnswer['reason'] {

@@ -39,7 +39,7 @@ function renderMessages(request: ModelRequest, dialect: Dialect): object[] {
 }
 
 function renderMessage(message: ModelMessage, dialect: Dialect, provider: string): ChatMessage {
-  if (message.role === 'user') return { role: 'user', content: message.text };
+  if (message.role === 'user') return { role: 'user', content: renderUserContent(message) };
   if (message.role === 'tool') {
     const name = dialect.sendsToolResultName ? message.name : undefined;
     return { role: 'tool', tool_call_id: dialect.callId(message.callId), name, content: renderResult(message.result) };
@@ -50,6 +50,11 @@ function renderMessage(message: ModelMessage, dialect: Dialect, provider: string
   if (toolCalls.length === 0) return { ...fields, role: 'assistant', content: text };
   const calls = toolCalls.map((call) => ({ ...(isOwn ? call.providerFields : undefined), ...renderCall(call, dialect) }));
   return { ...fields, role: 'assistant', content: text === '' ? null : text, tool_calls: calls };
+}
+
+function renderUserContent({ text, images }: Extract<ModelMessage, { role: 'user' }>): string | object[] {
+  if (images === undefined) return text;
+  return [...(text === '' ? [] : [{ type: 'text', text }]), ...images.map((url) => ({ type: 'image_url', image_url: { url } }))];
 }
 
 function renderCall({ callId, name, input, text }: ToolCall, dialect: Dialect): object {

@@ -2,9 +2,12 @@ import type { AgentConfig, CapabilityClass } from '@switchyard/contracts';
 
 /** One message of a conversation in the prompt. */
 export type ModelMessage =
-  | { role: 'user'; text: string }
+  | { role: 'user'; text: string; images?: MessageImages }
   | { role: 'assistant'; text: string; toolCalls?: readonly ToolCall[]; providerFields?: ProviderFields }
-  | { role: 'tool'; callId: string; name: string; result: unknown; failed: boolean };
+  | { role: 'tool'; callId: string; name: string; result: unknown; failed: boolean; images?: MessageImages };
+
+/** Images of a message, each an https address or a data URL. A model that takes text only gets a note instead. */
+export type MessageImages = readonly string[];
 
 /**
  * Fields of a message that its provider expects back unchanged, such as `reasoning_content`. Only that provider receives them and the

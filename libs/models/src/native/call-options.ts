@@ -97,7 +97,8 @@ function withMark(message: Message, { api }: ModelProfile, cacheControl: { type:
 }
 
 function renderMessage(message: ModelMessage, lookUp: GetReasoning): Message {
-  if (message.role === 'user') return { role: 'user', content: [{ type: 'text', text: message.text }] };
+  if (message.role === 'user')
+    return { role: 'user', content: [{ type: 'text', text: message.text }, ...(message.images ?? []).map(renderImage)] };
   if (message.role === 'tool') {
     const { callId, name, result, failed } = message;
     const value = typeof result === 'string' ? result : (JSON.stringify(result) ?? 'null');
@@ -113,6 +114,21 @@ function renderMessage(message: ModelMessage, lookUp: GetReasoning): Message {
   }));
   const textParts: Part[] = text === '' ? [] : [{ type: 'text', text }];
   return { role: 'assistant', content: [...reasoningParts, ...textParts, ...toolCalls.map((call, at) => renderCall(call, cached[at]))] };
+}
+
+/** Types of images by the extension of an address. Google requires a complete type. */
+const IMAGE_TYPES = new Map([
+  ['png', 'image/png'],
+  ['webp', 'image/webp'],
+  ['gif', 'image/gif'],
+]);
+
+function renderImage(address: string): Extract<Part, { type: 'file' }> {
+  const [, dataType, base64] = /^data:(image\/[\w.+-]+);base64,(.*)$/s.exec(address) ?? [];
+  if (dataType !== undefined && base64 !== undefined) return { type: 'file', mediaType: dataType, data: { type: 'data', data: base64 } };
+  const url = new URL(address);
+  const mediaType = IMAGE_TYPES.get(url.pathname.split('.').at(-1)?.toLowerCase() ?? '') ?? 'image/jpeg';
+  return { type: 'file', mediaType, data: { type: 'url', url } };
 }
 
 function renderCall({ callId, name, input }: ToolCall, cached: CallReasoning | undefined): Part {

@@ -49,6 +49,33 @@ test('sends the key header and only the API headers of the SDK', async () => {
     assert.deepEqual([headers['authorization'], headers['user-agent']], [undefined, 'switchyard']);
 });
 
+test('sends the images of messages and tool results in the parts of each API', async () => {
+  const data = 'data:image/png;base64,AA==';
+  const url = 'https://example.com/a.png';
+  const messages: ModelMessage[] = [
+    { role: 'user', text: 'look', images: [data, url] },
+    ...TALK.slice(1, 2),
+    { role: 'tool', callId: 'call.1', name: 'find', result: 'seen', failed: false, images: [data] },
+  ];
+  const entry = { models: [{ id: 'one', input: ['text', 'image'] }] };
+  const [anthropic] = await sent('anthropic', [{ messages }], { entry });
+  const { messages: blocks } = anthropic?.body as { messages: { content: { type: string; source?: unknown }[] }[] };
+  const sources = blocks.flatMap(({ content }) => content.filter(({ type }) => type === 'image').map(({ source }) => source));
+  const base64 = { type: 'base64', media_type: 'image/png', data: 'AA==' };
+  assert.deepEqual(sources, [base64, { type: 'url', url }, base64]);
+  const [google] = await sent('google', [{ messages }], { entry });
+  const { contents } = google?.body as { contents: { parts: { inlineData?: unknown; fileData?: { fileUri: string } }[] }[] };
+  const parts = contents.flatMap((content) => content.parts);
+  assert.deepEqual(
+    parts.flatMap(({ inlineData }) => inlineData ?? []),
+    [1, 2].map(() => ({ mimeType: 'image/png', data: 'AA==' })),
+  );
+  assert.deepEqual(
+    parts.flatMap(({ fileData }) => fileData?.fileUri ?? []),
+    [url],
+  );
+});
+
 test('sends OAuth tokens as bearer tokens with additional headers', async () => {
   const keyName = 'UP_WORK_OAUTH_TOKEN';
   const [anthropic] = await sent('anthropic', [{ keyName }]);

@@ -1,4 +1,4 @@
-import { MAX } from '@switchyard/contracts';
+import { MAX, MessageImage } from '@switchyard/contracts';
 import { z } from 'zod';
 import { text } from './openai-fields.ts';
 
@@ -18,21 +18,58 @@ const NOUNS: Readonly<Record<string, string>> = {
   input_video: 'video',
 };
 
-const Part = z.object({ type: z.string().max(MAX.name), text: text.optional(), refusal: text.optional() }).transform((part, ctx) => {
+const IMAGE_TYPES = new Set(['image_url', 'input_image']);
+/** The address of an image: an object in chat completions, a string in responses. */
+const ImageAddress = z
+  .union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)])
+  .transform((url) => MessageImage.safeParse(url).data)
+  .catch(undefined);
+
+const PartFields = z.object({
+  type: z.string().max(MAX.name),
+  text: text.optional(),
+  refusal: text.optional(),
+  image_url: ImageAddress.optional(),
+});
+
+/** A part as text, or as a note if it is not text. */
+const Part = PartFields.transform((part, ctx) => {
   const partText = part.type === 'refusal' ? part.refusal : TEXT_TYPES.has(part.type) ? part.text : toNote(part.type);
-  if (partText !== undefined) return { type: part.type, text: partText };
+  const image = IMAGE_TYPES.has(part.type) ? part.image_url : undefined;
+  if (partText !== undefined) return { type: part.type, text: partText, image };
   ctx.addIssue({ code: 'custom', message: 'a text part', params: { received: 'another part' } });
   return z.NEVER;
 });
 
-/** The content of a message that a lenient client may send: its text, and the parts that are not text. */
-export const LenientContent = z.union([text, z.array(Part).max(MAX.many)]).transform((value) => {
-  if (typeof value === 'string') return { text: value };
-  const omitted = value
-    .map(({ type }, index): OmittedPart => ({ type, index }))
-    .filter(({ type }) => type !== 'refusal' && !TEXT_TYPES.has(type));
-  return { text: value.map((part) => part.text).join('\n'), ...(omitted.length === 0 ? {} : { omitted }) };
-});
+/** The content of a message that a lenient client may send, in parts. */
+export const LenientParts = z.union([text, z.array(Part).max(MAX.many)]);
+
+interface Content {
+  text: string;
+  images?: string[];
+  omitted?: OmittedPart[];
+}
+
+/** Splits content into its text, its images, and the parts that the text has a note for. Only the models know whether they take images. */
+export function splitContent(parts: z.output<typeof LenientParts>, keepsImages: boolean): Content {
+  if (typeof parts === 'string') return { text: parts };
+  const images = keepsImages ? parts.flatMap(({ image }) => image ?? []).slice(0, MAX.few) : [];
+  const isKept = ({ image }: { image: string | undefined }): boolean => image !== undefined && images.includes(image);
+  const omitted = parts.flatMap((part, index): OmittedPart[] =>
+    part.type === 'refusal' || TEXT_TYPES.has(part.type) || isKept(part) ? [] : [{ type: part.type, index }],
+  );
+  const texts = parts.filter((part) => !isKept(part)).map((part) => part.text);
+  return {
+    text: texts.join('\n'),
+    ...(images.length === 0 ? {} : { images }),
+    ...(omitted.length === 0 ? {} : { omitted }),
+  };
+}
+
+/** The content of a message whose images are passed on. */
+export const LenientContent = LenientParts.transform((parts) => splitContent(parts, true));
+/** The content of a message that has text only for every provider. */
+export const LenientText = LenientParts.transform((parts) => splitContent(parts, false));
 
 /** Describes the part that an error is about. Types that no client library has are not repeated. */
 export function describePart({ type }: OmittedPart): string {

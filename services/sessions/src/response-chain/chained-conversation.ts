@@ -58,11 +58,21 @@ async function loadSegments(
 }
 
 /** The last user message is the message of the turn. */
-function splitMessages(turnId: string, messages: readonly TurnMessage[]): Pick<StatelessRequest, 'history' | 'message' | 'since'> {
+function splitMessages(
+  turnId: string,
+  messages: readonly TurnMessage[],
+): Pick<StatelessRequest, 'history' | 'message' | 'images' | 'since'> {
   const index = messages.findLastIndex(({ role }) => role === 'user');
-  const message = messages[index]?.text ?? conversationMissing(turnId);
+  const request = messages[index];
+  if (request?.role !== 'user') return conversationMissing(turnId);
+  const { text: message, images } = request;
   const [history, since] = [messages.slice(0, index), messages.slice(index + 1)];
-  return { message, ...(history.length === 0 ? {} : { history }), ...(since.length === 0 ? {} : { since }) };
+  return {
+    message,
+    ...(images === undefined ? {} : { images }),
+    ...(history.length === 0 ? {} : { history }),
+    ...(since.length === 0 ? {} : { since }),
+  };
 }
 
 function withoutProviderFields(message: TurnMessage): TurnMessage {

@@ -46,14 +46,15 @@ export function storeRequest(
 /** Omits the part of the conversation that earlier responses have. */
 function selectAdded(turn: StatelessRequest, { previous }: KeptResponse): Pick<StoredRequest, 'turn' | 'added'> {
   if (previous === undefined) return { turn };
-  const { history: _history, message: _message, since: _since, system: _system, ...parameters } = turn;
+  const { history: _history, message: _message, images: _images, since: _since, system: _system, ...parameters } = turn;
   const messages = listMessages(turn);
   return { turn: parameters, added: messages.slice(Math.max(0, messages.length - previous.messages)) };
 }
 
 /** Lists the messages of a conversation in order. */
-export function listMessages({ history = [], message, since = [] }: StoredRequest['turn']): TurnMessage[] {
-  return [...history, ...(message === undefined ? [] : [{ role: 'user' as const, text: message }]), ...since];
+export function listMessages({ history = [], message, images, since = [] }: StoredRequest['turn']): TurnMessage[] {
+  const request = message === undefined ? [] : [{ role: 'user' as const, text: message, ...(images === undefined ? {} : { images }) }];
+  return [...history, ...request, ...since];
 }
 
 /** Returns undefined for turns that are no responses. */

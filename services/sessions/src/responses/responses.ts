@@ -44,8 +44,12 @@ export async function getResponse(
   const { state, request } = await getState(deps, principal, found);
   if (!talk) return state;
   const { turn, system } = await completeRequest(deps, principal, { document: found, request });
-  const { message, history, since } = turn;
-  const around = { ...(history === undefined ? {} : { history }), ...(since === undefined ? {} : { since }) };
+  const { message, images, history, since } = turn;
+  const around = {
+    ...(images === undefined ? {} : { images }),
+    ...(history === undefined ? {} : { history }),
+    ...(since === undefined ? {} : { since }),
+  };
   return { ...state, talk: { message, ...around, ...(system === undefined ? {} : { system }) } };
 }
 

@@ -7,21 +7,32 @@ import type { CallerToolBox } from '../tools/toolbox.ts';
  * Builds the prompt of a stateless turn from the caller's messages, with an optional note before the last one. The caller is responsible
  * for its length.
  */
-export function buildConversation({ history = [], message, since = [] }: StatelessTurn, provider: string, note?: string): ModelMessage[] {
-  const request = [note, message].filter((text) => text !== undefined).map((text): ModelMessage => ({ role: 'user', text }));
+export function buildConversation(
+  { history = [], message, images, since = [] }: StatelessTurn,
+  provider: string,
+  note?: string,
+): ModelMessage[] {
+  const request: ModelMessage[] = [...(note === undefined ? [] : [userMessage(note)]), userMessage(message, images)];
   const render = (content: TurnMessage): ModelMessage => toMessage(content, provider);
   return [...history.map(render), ...request, ...since.map(render)];
 }
 
 /** Renders a message. Provider fields belong to the provider of the requested model, because the caller got them from its last answer. */
 function toMessage(content: TurnMessage, provider: string): ModelMessage {
-  if (content.role === 'user') return { role: 'user', text: content.text };
+  if (content.role === 'user') return userMessage(content.text, content.images);
   // Clients cannot mark a tool result as failed; the text says what went wrong.
-  if (content.role === 'tool') return { role: 'tool', callId: content.callId, name: content.name, result: content.text, failed: false };
+  if (content.role === 'tool') {
+    const { callId, name, text: result, images } = content;
+    return { role: 'tool', callId, name, result, failed: false, ...(images === undefined ? {} : { images }) };
+  }
   const { text: said, toolCalls: calls = [], providerFields: fields } = content;
   const toolCalls = calls.map(({ callId, name, arguments: text, providerFields }) => toolCall(callId, name, text, providerFields));
   const hasFields = fields !== undefined || calls.some((call) => call.providerFields !== undefined);
   return { role: 'assistant', text: said, toolCalls, ...(hasFields ? { providerFields: { provider, fields: fields ?? {} } } : {}) };
+}
+
+function userMessage(text: string, images: readonly string[] | undefined = undefined): ModelMessage {
+  return { role: 'user', text, ...(images === undefined ? {} : { images }) };
 }
 
 /**

@@ -5,14 +5,14 @@ import type { OmittedPart } from '../lenient-content.ts';
 /** A message of a request, with its content as text, and the parts of a lenient request that are not text. */
 export type RequestMessage = { omitted?: readonly OmittedPart[] | undefined } & (
   | { role: 'system'; content: string }
-  | { role: 'user'; content: string }
+  | { role: 'user'; content: string; images?: readonly string[] | undefined }
   | { role: 'assistant'; content: string; toolCalls?: CallerToolCall[] | undefined; providerFields?: Record<string, unknown> | undefined }
-  | { role: 'tool'; content: string; callId: string }
+  | { role: 'tool'; content: string; callId: string; images?: readonly string[] | undefined }
 );
 
 /** The messages of a request as parameters of a turn. */
 export interface Conversation {
-  turn: Pick<StatelessTurn, 'message' | 'history' | 'since' | 'system'>;
+  turn: Pick<StatelessTurn, 'message' | 'images' | 'history' | 'since' | 'system'>;
   /** Whether the messages contain calls of the caller's tools. */
   hasToolCalls: boolean;
 }
@@ -23,8 +23,10 @@ export interface Conversation {
  */
 export function toConversation(messages: readonly RequestMessage[], field: 'messages' | 'input' = 'messages'): Conversation {
   const lastUserIndex = messages.findLastIndex(({ role }) => role === 'user');
-  const message = messages[lastUserIndex]?.content;
-  if (message === undefined) throw createFieldRefusal(field, `No user message found in ${field === 'messages' ? 'messages array' : field}`);
+  const request = messages[lastUserIndex];
+  if (request?.role !== 'user')
+    throw createFieldRefusal(field, `No user message found in ${field === 'messages' ? 'messages array' : field}`);
+  const { content: message, images } = request;
   if (message === '') throw createFieldRefusal(field, `Invalid request: ${field}: expected a non-empty user message`);
   const turnMessages = toTurnMessages(messages, field);
   const compact = (list: readonly (TurnMessage | undefined)[]): TurnMessage[] => list.filter((entry) => entry !== undefined);
@@ -33,6 +35,7 @@ export function toConversation(messages: readonly RequestMessage[], field: 'mess
   return {
     turn: {
       message,
+      ...toImages(images),
       ...(history.length === 0 ? {} : { history }),
       ...(since.length === 0 ? {} : { since }),
       ...(system.length === 0 ? {} : { system: system.join('\n') }),
@@ -50,7 +53,7 @@ function toTurnMessages(messages: readonly RequestMessage[], field: 'messages' |
   return messages.map((message, index) => {
     if (message.role === 'system') return undefined;
     const { content: text } = message;
-    if (message.role === 'user') return { role: 'user', text };
+    if (message.role === 'user') return { role: 'user', text, ...toImages(message.images) };
     if (message.role === 'assistant') {
       for (const { callId, name } of message.toolCalls ?? []) names.set(callId, name);
       const { toolCalls, providerFields } = message;
@@ -66,8 +69,12 @@ function toTurnMessages(messages: readonly RequestMessage[], field: 'messages' |
       const [path, noun] = field === 'messages' ? [`messages.${index}.tool_call_id`, 'tool call'] : ['input', 'function call'];
       throw createFieldRefusal(field, `Invalid request: ${path}: expected the id of an earlier ${noun}, got another string`);
     }
-    return { role: 'tool', callId: message.callId, name, text };
+    return { role: 'tool', callId: message.callId, name, text, ...toImages(message.images) };
   });
+}
+
+function toImages(images: readonly string[] | undefined): { images?: string[] } {
+  return images === undefined ? {} : { images: [...images] };
 }
 
 function createFieldRefusal(param: string, message: string): RefusalError {

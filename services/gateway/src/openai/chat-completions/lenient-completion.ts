@@ -2,7 +2,7 @@ import { MAX, type CallerTool, type CallerTools } from '@switchyard/contracts';
 import { z } from 'zod';
 import { selectCallFields, selectMessageFields } from './provider-fields.ts';
 import { LEFT_OUT } from '../left-out.ts';
-import { LenientContent } from '../lenient-content.ts';
+import { LenientContent, LenientText } from '../lenient-content.ts';
 import { callId, name, schema, text } from '../openai-fields.ts';
 import { toFunctionArguments, toFunctionTool } from '../tool-conversion.ts';
 
@@ -31,13 +31,13 @@ const ToolCall = z.discriminatedUnion('type', [FunctionCall, CustomCall]);
 
 const Message = z.discriminatedUnion('role', [
   z
-    .object({ role: z.enum(['system', 'developer']), content: LenientContent })
+    .object({ role: z.enum(['system', 'developer']), content: LenientText })
     .transform(({ content }) => ({ role: 'system' as const, content: content.text, omitted: content.omitted })),
   z
     .object({ role: z.literal('user'), content: LenientContent })
-    .transform(({ role, content }) => ({ role, content: content.text, omitted: content.omitted })),
+    .transform(({ role, content: { text: content, ...parts } }) => ({ role, content, ...parts })),
   z
-    .looseObject({ role: z.literal('assistant'), content: LenientContent.nullish(), tool_calls: z.array(ToolCall).max(MAX.many).nullish() })
+    .looseObject({ role: z.literal('assistant'), content: LenientText.nullish(), tool_calls: z.array(ToolCall).max(MAX.many).nullish() })
     .transform((message) => {
       const { content, tool_calls: calls } = message;
       const providerFields = selectMessageFields(message);
@@ -51,7 +51,7 @@ const Message = z.discriminatedUnion('role', [
     }),
   z
     .object({ role: z.literal('tool'), content: LenientContent, tool_call_id: callId })
-    .transform(({ content, tool_call_id: id }) => ({ role: 'tool' as const, content: content.text, omitted: content.omitted, callId: id })),
+    .transform(({ content: { text: content, ...parts }, tool_call_id: id }) => ({ role: 'tool' as const, content, ...parts, callId: id })),
 ]);
 
 const FunctionTool = z

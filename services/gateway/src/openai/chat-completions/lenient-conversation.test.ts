@@ -16,6 +16,9 @@ const call = {
 const result = (content: unknown) => ({ role: 'tool', tool_call_id: 'c1', content });
 const text = (value: string) => ({ type: 'text', text: value });
 const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } };
+const imageItem = { type: 'input_image', image_url: image.image_url.url };
+const images = [image.image_url.url];
+const noImage = { type: 'image_url', image_url: { url: 'x' } };
 const callItem = { type: 'function_call', call_id: 'c1', name: 'find', arguments: '{}' };
 const resultItem = (output: unknown) => ({ type: 'function_call_output', call_id: 'c1', output });
 
@@ -96,8 +99,47 @@ const cases: readonly { name: string; messages: object[]; input?: object[]; turn
     },
   },
   {
-    name: 'an image in an earlier message and in a tool result',
-    messages: [user([text('look'), image]), assistant('1'), user('two'), call, result([text('seen'), image])],
+    name: 'an image in earlier, tool and user messages',
+    messages: [user([text('look'), image]), assistant('1'), user([text('two'), image]), call, result([text('seen'), image])],
+    input: [
+      user([{ type: 'input_text', text: 'look' }, imageItem]),
+      assistant('1'),
+      user([{ type: 'input_text', text: 'two' }, imageItem]),
+      callItem,
+      resultItem([{ type: 'input_text', text: 'seen' }, imageItem]),
+    ],
+    turn: {
+      message: 'two',
+      images,
+      history: [
+        { role: 'user', text: 'look', images },
+        { role: 'assistant', text: '1' },
+      ],
+      since: [callMessage, { ...resultMessage('seen'), images }],
+      tools,
+    },
+    warning: 'images reach only models that take them',
+    strict: /^Invalid request: (messages\.0\.content|input)/,
+  },
+  {
+    name: 'a user message with an image only',
+    messages: [user([image])],
+    input: [user([imageItem])],
+    turn: { message: '(image)', images },
+    warning: 'images reach only models that take them',
+    strict: /^Invalid request: (messages\.0\.content|input)/,
+  },
+  {
+    name: 'an image of an assistant message',
+    messages: [{ ...assistant('1'), content: [text('red'), image] }, user('two')],
+    input: [{ ...assistant('1'), content: [{ type: 'output_text', text: 'red' }, imageItem] }, user('two')],
+    turn: { message: 'two', history: [{ role: 'assistant', text: `red\n${imageNote}` }] },
+    warning: 'part of type X left out',
+    strict: /^Invalid request: (messages\.0\.content|input)/,
+  },
+  {
+    name: 'an image without an address in an earlier message and in a tool result',
+    messages: [user([text('look'), noImage]), assistant('1'), user('two'), call, result([text('seen'), noImage])],
     input: [
       user([
         { type: 'input_text', text: 'look' },
@@ -156,10 +198,10 @@ for (const { name, messages, input = messages, turn, warning, strict } of cases)
   });
 }
 
-test('an image in the last user message is refused, because the answer would be about it', () => {
+test('an image without an address in the last user message is refused, because the answer would be about it', () => {
   const message = 'expected a text part, got a part of type';
   assertRefused(
-    () => parseMessages([user([text('what?'), image])], true),
+    () => parseMessages([user([text('what?'), noImage])], true),
     new RegExp(`^Invalid request: messages.0.content.1: ${message}`),
   );
   const input = [user([{ type: 'input_image', image_url: 'x' }])];

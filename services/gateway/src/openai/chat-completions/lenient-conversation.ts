@@ -5,6 +5,8 @@ import type { RequestMessage } from './completion-messages.ts';
 
 /** Stands for a user message without text, which most providers refuse. */
 const EMPTY_MESSAGE = '(empty message)';
+/** Stands for the text of a user message with images only. */
+const IMAGE_MESSAGE = '(image)';
 /** Stands for the user turn that a client cut off. Providers refuse a conversation that begins with an answer. */
 const MISSING_TURN = '(The earlier messages of this conversation were left out.)';
 
@@ -18,7 +20,7 @@ export interface RepairedMessages {
 
 /**
  * Repairs the messages of a lenient request, so that every provider accepts the conversation: clients cut histories at any place, and keep
- * the images of earlier turns. `earlier` are the messages before them, of stored responses. Throws for a last user message with parts that are not text, because the answer would be about them.
+ * the images of earlier turns. `earlier` are the messages before them, of stored responses. Throws for a last user message with parts that are neither text nor images, because the answer would be about them.
  */
 export function repairMessages(
   messages: readonly RequestMessage[],
@@ -28,6 +30,7 @@ export function repairMessages(
   const warnings: string[] = [];
   checkLastUserMessage(messages, field);
   for (const { omitted = [] } of messages) for (const { type } of omitted) warnings.push(describeOmission(field, 'part', type));
+  if (messages.some((message) => 'images' in message)) warnings.push(`${field}: images reach only models that take them`);
   const answered = dropUnknownResults(messages, {
     ids: listCallIds(earlier),
     onDrop: () => warnings.push(`${field}: tool result without its call left out`),
@@ -35,7 +38,9 @@ export function repairMessages(
   // A stored conversation has a user turn.
   const complete = earlier.length === 0 ? addUserTurn(answered) : answered;
   const filled = complete.map((message): RequestMessage =>
-    message.role === 'user' && message.content === '' ? { ...message, content: EMPTY_MESSAGE } : message,
+    message.role === 'user' && message.content === ''
+      ? { ...message, content: message.images === undefined ? EMPTY_MESSAGE : IMAGE_MESSAGE }
+      : message,
   );
   return { messages: filled, warnings };
 }

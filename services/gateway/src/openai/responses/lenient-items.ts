@@ -1,6 +1,6 @@
 import { MAX } from '@switchyard/contracts';
 import { z } from 'zod';
-import { LenientContent } from '../lenient-content.ts';
+import { LenientContent, LenientParts, splitContent } from '../lenient-content.ts';
 import { callId, name, text } from '../openai-fields.ts';
 import { toFunctionArguments, toFunctionName } from '../tool-conversion.ts';
 import { LEFT_OUT } from '../left-out.ts';
@@ -19,17 +19,18 @@ const output = z
   })
   .transform((item, ctx): ResponseItem => {
     const id = item.call_id ?? (item.type === 'local_shell_call_output' ? item.id : undefined);
-    const { text: outputText, omitted } = item.output;
-    if (id != null) return { type: 'function_call_output', call_id: id, output: outputText, omitted };
+    const { text: outputText, ...parts } = item.output;
+    if (id != null) return { type: 'function_call_output', call_id: id, output: outputText, ...parts };
     ctx.addIssue({ code: 'custom', path: ['call_id'], message: 'string', params: { received: 'nothing' } });
     return z.NEVER;
   });
 
 /** An item that a lenient client may send. Calls of all kinds are calls of the functions that the model knows. */
 const Item = z.discriminatedUnion('type', [
-  z
-    .object({ type: z.literal('message'), role: roles, content: LenientContent })
-    .transform(({ content, ...message }): ResponseItem => ({ ...message, content: content.text, omitted: content.omitted })),
+  z.object({ type: z.literal('message'), role: roles, content: LenientParts }).transform(({ content, ...message }): ResponseItem => {
+    const { text: messageText, ...parts } = splitContent(content, message.role === 'user');
+    return { ...message, content: messageText, ...parts };
+  }),
   z
     .object({ type: z.literal('function_call'), call_id: callId, namespace: name.nullish(), name, arguments: text })
     .transform(({ namespace, name: toolName, ...call }): ResponseItem => ({ ...call, name: toFunctionName(namespace, toolName) })),

@@ -33,6 +33,7 @@ const Item = z.discriminatedUnion('type', [
 ]);
 export type ResponseItem = z.output<typeof Item> & {
   omitted?: readonly OmittedPart[] | undefined;
+  images?: readonly string[] | undefined;
   /** Of a reasoning item, and of a stored item of an earlier response. */
   state?: ProviderState | undefined;
 };
@@ -80,9 +81,11 @@ export function toMessages(items: readonly InlineItem[], model: string): Request
     const providerFields = pending;
     pending = undefined;
     if (item.type === 'message') {
-      const { content, omitted } = item;
+      const { content, omitted, images } = item;
       const role = item.role === 'developer' ? 'system' : item.role;
-      messages.push(role === 'assistant' ? { role, content, omitted, providerFields } : { role, content, omitted });
+      if (role === 'assistant') messages.push({ role, content, omitted, providerFields });
+      else if (role === 'user') messages.push({ role, content, omitted, ...(images && { images }) });
+      else messages.push({ role, content, omitted });
     } else if (item.type === 'function_call') {
       const call = toToolCall(item, callFields.get(item.call_id));
       const last = getAssistant();
@@ -90,7 +93,10 @@ export function toMessages(items: readonly InlineItem[], model: string): Request
         last.toolCalls = [...(last.toolCalls ?? []), call];
         last.providerFields ??= providerFields;
       } else messages.push({ role: 'assistant', content: '', toolCalls: [call], providerFields });
-    } else messages.push({ role: 'tool', content: item.output, callId: item.call_id, omitted: item.omitted });
+    } else {
+      const { output, call_id: id, omitted, images } = item;
+      messages.push({ role: 'tool', content: output, callId: id, omitted, ...(images && { images }) });
+    }
   }
   return messages;
 }
@@ -102,7 +108,7 @@ function toToolCall({ call_id, name: toolName, arguments: args }: FunctionCallIt
 
 /** Converts a message of a stored conversation. */
 export function toRequestMessage(message: TurnMessage): RequestMessage {
-  if (message.role === 'tool') return { role: 'tool', content: message.text, callId: message.callId };
-  if (message.role === 'user') return { role: 'user', content: message.text };
+  if (message.role === 'tool') return { role: 'tool', content: message.text, callId: message.callId, images: message.images };
+  if (message.role === 'user') return { role: 'user', content: message.text, images: message.images };
   return { role: 'assistant', content: message.text, toolCalls: message.toolCalls, providerFields: message.providerFields };
 }

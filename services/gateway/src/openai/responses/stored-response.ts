@@ -73,13 +73,13 @@ export async function readPreviousConversation(
     throw error;
   });
   if (!talk || !result) throw createFieldError('previous_response_id', 'expected a completed response, got a response without a result');
-  const { system, message, history = [], since = [] } = talk;
+  const { system, message, images, history = [], since = [] } = talk;
   const { response: content, toolCalls, providerFields } = result;
   const answer = { role: 'assistant' as const, content, toolCalls, providerFields };
   const messages: RequestMessage[] = [
     ...(system === undefined ? [] : [{ role: 'system' as const, content: system }]),
     ...history.map(toRequestMessage),
-    { role: 'user', content: message },
+    { role: 'user', content: message, images },
     ...since.map(toRequestMessage),
     answer,
   ];
