@@ -43,7 +43,6 @@ export const SETTING_KINDS: Readonly<Record<string, Kind | 'none'>> = {
   'webhooks.token': 'secret',
   'webhooks.mappings.*.match.path': 'none',
   'webhooks.mappings.*.sessionKey': 'session',
-  'agents.*.scheduler.heartbeat.session': 'session',
   'webhooks.mappings.*.secret': 'secret',
   'webhooks.hmac.secret': 'secret',
   'documentation.localDocsPath': 'path',

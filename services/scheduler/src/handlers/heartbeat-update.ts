@@ -3,19 +3,18 @@ import { ServiceError, type AgentConfig, type Params } from '@switchyard/contrac
 import { getHeartbeatSettings } from '../heartbeat/heartbeat-settings.ts';
 import { findAgent, type HeartbeatDeps } from './heartbeat-deps.ts';
 
-type OwnSettings = AgentConfig['scheduler']['heartbeat'];
-type Target = NonNullable<OwnSettings['target']>;
+type Target = NonNullable<AgentConfig['scheduler']['heartbeat']['target']>;
 
 /** Stores settings of an agent's heartbeat. They take effect when the registry has published the agent. */
 export function heartbeatUpdate({ agents, settings, bus }: HeartbeatDeps): Handler<'heartbeat.update'> {
   return async (params, { principal }) => {
-    const { agentId, targetChannelType, targetChannelId, targetChatId, targetIsDm, ...own } = params;
+    const { agentId, targetChannelType: _type, targetChannelId: _channel, targetChatId: _chat, targetIsDm: _isDm, ...own } = params;
     const { config } = findAgent(agents, principal, agentId);
     const stored = config.scheduler.heartbeat;
     const target = readTarget(params, stored.target);
     const value = { ...own, ...(target && { target }) };
     await bus.as(principal).call('config.write', { as: 'heartbeat.update', path: `agents.${agentId}.scheduler.heartbeat`, value });
-    const scheduler = { ...config.scheduler, heartbeat: { ...stored, ...value } as OwnSettings };
+    const scheduler = { ...config.scheduler, heartbeat: { ...stored, ...value } };
     const effective = getHeartbeatSettings({ config: { ...config, scheduler } }, settings.current.scheduler.heartbeat);
     return { agentId, config: { ...effective }, updated: true };
   };

@@ -80,12 +80,13 @@ interface DeliverReplyOptions {
 /** Returns undefined for a heartbeat without a target. */
 async function deliverReply(
   { bus, now, settings: scheduler }: FinishBeatDeps,
-  { document: beat, tenant, isHeld }: Lease<BeatDocument>,
+  lease: Lease<BeatDocument>,
   { settings, reply }: DeliverReplyOptions,
 ): Promise<DeliveryResult | undefined> {
   const { target, responsePrefix = '' } = settings;
+  const { document: beat, tenant } = lease;
   const { turnKey = '', sent = [] } = beat;
-  if (!target || !isHeld()) return undefined;
+  if (!target || !lease.isHeld()) return undefined;
   const reason = findSuppression({ reply, settings, quietHours: scheduler().quietHours, sent, now: now() });
   if (reason !== undefined) return { outcome: 'skipped', reason };
   const text = `${responsePrefix}${reply.text === '' ? 'HEARTBEAT_OK' : reply.text}`;

@@ -4,7 +4,7 @@ import type { BeatDocument } from './beat-document.ts';
 import type { HeartbeatSettings } from './heartbeat-settings.ts';
 
 const REASON_CHARS = 2_048;
-/** Errors that do not pass by themselves, by their text (facts 4.4). */
+/** Errors that do not pass by themselves, by their text. */
 const PERMANENT = /not found|does not exist|not enabled|not configured|invalid|validation|unauthorized|forbidden/i;
 
 interface BeatError {
