@@ -59,12 +59,12 @@ test('sends the images of messages and tool results in the parts of each API', a
   ];
   const entry = { models: [{ id: 'one', input: ['text', 'image'] }] };
   const [anthropic] = await sent('anthropic', [{ messages }], { entry });
-  const { messages: blocks } = anthropic?.body as { messages: { content: { type: string; source?: unknown }[] }[] };
+  const { messages: blocks } = (anthropic?.body ?? {}) as { messages: { content: { type: string; source?: unknown }[] }[] };
   const sources = blocks.flatMap(({ content }) => content.filter(({ type }) => type === 'image').map(({ source }) => source));
   const base64 = { type: 'base64', media_type: 'image/png', data: 'AA==' };
   assert.deepEqual(sources, [base64, { type: 'url', url }, base64]);
   const [google] = await sent('google', [{ messages }], { entry });
-  const { contents } = google?.body as { contents: { parts: { inlineData?: unknown; fileData?: { fileUri: string } }[] }[] };
+  const { contents } = (google?.body ?? {}) as { contents: { parts: { inlineData?: unknown; fileData?: { fileUri: string } }[] }[] };
   const parts = contents.flatMap((content) => content.parts);
   assert.deepEqual(
     parts.flatMap(({ inlineData }) => inlineData ?? []),

@@ -31,7 +31,7 @@ function toMessage(content: TurnMessage, provider: string): ModelMessage {
   return { role: 'assistant', text: said, toolCalls, ...(hasFields ? { providerFields: { provider, fields: fields ?? {} } } : {}) };
 }
 
-function userMessage(text: string, images: readonly string[] | undefined = undefined): ModelMessage {
+function userMessage(text: string, images?: readonly string[]): ModelMessage {
   return { role: 'user', text, ...(images === undefined ? {} : { images }) };
 }
 
