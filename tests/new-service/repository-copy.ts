@@ -27,7 +27,8 @@ export interface Copy extends AsyncDisposable {
 export async function copyOfTheTree(): Promise<Copy> {
   const { path, ...dir } = await tempDir();
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root, encoding: 'utf8' });
-  for (const file of listed.split('\0').filter((name) => name !== '' && existsSync(root + name))) cpSync(root + file, join(path, file));
+  for (const file of listed.split('\0').filter((name) => name !== '' && existsSync(root + name)))
+    cpSync(root + file, join(path, file), { recursive: true, verbatimSymlinks: true });
   execFileSync('git', ['init', '--quiet'], { cwd: path });
   linkPackages(path);
 

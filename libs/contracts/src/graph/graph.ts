@@ -41,7 +41,7 @@ export const graphMethods = defineMethods({
     scope: 'rpc',
     params: GraphDefinition,
     result: GraphDefined,
-    blobs: ['nodes'],
+    blobs: ['nodes', 'edges', 'executionOrder', 'userVariables', 'warnings'],
     errors: ['INVALID_ARGUMENT', 'RESOURCE_EXHAUSTED'],
     examples: [
       {
@@ -89,7 +89,7 @@ export const graphMethods = defineMethods({
       idempotencyKey: IdempotencyKey.optional(),
     }),
     result: GraphExecution,
-    blobs: ['inputs', 'outputs'],
+    blobs: ['inputs', 'outputs', 'warnings'],
     errors: ['INVALID_ARGUMENT', 'NOT_FOUND', 'RESOURCE_EXHAUSTED'],
     emits: ['graph:started', 'graph:node_updated', 'graph:completed'],
     examples: [
@@ -109,6 +109,7 @@ export const graphMethods = defineMethods({
     scope: 'rpc',
     params: z.strictObject({ graphId: Id.optional(), recentMinutes: z.number().nonnegative().optional() }),
     result: GraphStatusResult,
+    blobs: ['*'],
     idempotent: true,
     errors: ['NOT_FOUND'],
     examples: [
@@ -180,6 +181,7 @@ export const graphMethods = defineMethods({
     scope: 'rpc',
     params: NoParams,
     result: GraphList,
+    blobs: ['graphs'],
     idempotent: true,
     examples: [{ params: {}, result: { graphs: [{ name: 'market-survey', createdAt: 1763719200000, nodeCount: 2 }] } }],
   },
@@ -240,6 +242,7 @@ export const graphMethods = defineMethods({
     scope: 'rpc',
     params: z.strictObject({ limit: pageSize(50, 500) }),
     result: GraphRunList,
+    blobs: ['runs'],
     idempotent: true,
     examples: [
       {
@@ -268,7 +271,7 @@ export const graphMethods = defineMethods({
     beyond: true,
     params: z.strictObject({ runId: Id, inputs: JsonObject.optional() }),
     result: GraphExecution,
-    blobs: ['inputs', 'outputs'],
+    blobs: ['inputs', 'outputs', 'warnings'],
     errors: ['INVALID_ARGUMENT', 'NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
     emits: ['graph:started', 'graph:node_updated', 'graph:completed'],
     examples: [{ params: { runId }, result: { graphId, runId, status: 'completed', outputs: { research, report }, warnings: [] } }],
@@ -279,6 +282,7 @@ export const graphMethods = defineMethods({
     beyond: true,
     params: OneGraph,
     result: GraphDiagram,
+    blobs: ['mermaid'],
     idempotent: true,
     errors: ['NOT_FOUND'],
     examples: [

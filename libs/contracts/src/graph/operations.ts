@@ -13,7 +13,7 @@ export const graphOperations = defineOperations({
     tool: { name: 'pipeline', group: 'graph' },
     params: GraphDefinition.extend({ inputs: JsonObject.optional().describe('values of the ${NAME} variables') }),
     result: GraphExecution,
-    blobs: ['nodes', 'inputs', 'outputs'],
+    blobs: ['nodes', 'edges', 'inputs', 'outputs', 'warnings'],
     emits: ['graph:started', 'graph:node_updated', 'graph:completed'],
   },
   'graph.output': {

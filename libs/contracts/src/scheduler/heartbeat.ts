@@ -39,6 +39,7 @@ export const heartbeatMethods = defineMethods({
     scope: 'admin',
     params: NoParams,
     result: HeartbeatStates,
+    blobs: ['agents'],
     idempotent: true,
     examples: [
       {
@@ -65,6 +66,7 @@ export const heartbeatMethods = defineMethods({
     scope: 'admin',
     params: OneAgent,
     result: HeartbeatConfig,
+    blobs: ['perAgent', 'effective'],
     idempotent: true,
     errors: ['NOT_FOUND'],
     examples: [{ params: { agentId: 'default' }, result: { agentId: 'default', perAgent: { intervalMs: 600_000 }, effective } }],
@@ -83,6 +85,7 @@ export const heartbeatMethods = defineMethods({
       targetIsDm: heartbeatTarget.shape.isDm,
     }),
     result: HeartbeatUpdated,
+    blobs: ['toolPolicy', 'prompt', 'config'],
     idempotent: true,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
     emits: ['config:patched'],
