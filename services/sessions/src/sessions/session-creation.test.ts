@@ -174,7 +174,8 @@ test('a turn stays with its client when its session is recreated by another clie
 
 test('a turn that waited while its session was recreated by another client ends without reading it', async () => {
   await using data = await tempDir();
-  await using app = await testSessions({ ...scripted, data: data.path, timing: { orphanMs: 100, sweepMs: 50 } });
+  // A queued turn is scanned once, at the age of orphanMs. By then its session has been removed and recreated.
+  await using app = await testSessions({ ...scripted, data: data.path, timing: { orphanMs: 2_000, sweepMs: 50 } });
   const session = 'agent:scripted:default:mary:phone';
   const start = (who: Principal, turnId: string, message: string, into = session) =>
     app.bus.as(who).call('turns.start', { turnId, message, agentId: 'scripted', session: into });
