@@ -21,7 +21,15 @@ export const SABOTAGE: Readonly<Record<Sabotage | 'none', Way>> = {
   sweeper: { patches: [] },
   order: { patches: [] },
   // Interrupted tool calls are repeated.
-  tools: { patches: [{ file: 'sessions/src/agent-loop/tool-calls.ts', from: ' && !tools.isIdempotent(first.name)', to: ' && false' }] },
+  tools: {
+    patches: [
+      {
+        file: 'sessions/src/agent-loop/tool-calls.ts',
+        from: 'first.callId && !tools.isIdempotent(first.name);',
+        to: 'first.callId && false;',
+      },
+    ],
+  },
   // A client that reconnects misses some events.
   places: { patches: [{ file: 'gateway/src/events/event-reader.ts', from: 'next = after.seq + 1;', to: 'next = after.seq + 3;' }] },
 };

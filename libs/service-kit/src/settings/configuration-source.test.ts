@@ -259,7 +259,7 @@ test('resolves a stored ${NAME} on use, except for withheld variables', async (t
 test('lists settings without effect with the origin of their value', async (t) => {
   const config = await files(t, {
     'a.yaml':
-      'autoReplyEngine: { enabled: false, groupActivation: always }\ngateway: { port: 1, tokens: [{ id: ci, mcpClient: { allowlist: [x] } }] }\nwebhooks: { mappings: [{ id: m, wakeMode: now }] }\n',
+      'autoReplyEngine: { enabled: false, groupActivation: always }\ngateway: { port: 1, tokens: [{ id: ci, mcpClient: { allowlist: [x] } }] }\nwebhooks: { mappings: [{ id: m, channel: c }] }\n',
     'b.yaml':
       'autoReplyEngine: { groupActivation: custom }\nagents: { oslo: { name: Oslo, notification: { maxPerHour: 4 } } }\nplugins: { plugins: { a.b: { priority: 1 } } }\n',
   });
@@ -282,7 +282,7 @@ test('lists settings without effect with the origin of their value', async (t) =
     { path: 'plugins.plugins.a.b.priority', from: b },
     { path: 'queue.laneAssignment.scheduledLane', from: 'the stored configuration' },
     { path: 'tts.voice', from: 'SWITCHYARD_TTS' },
-    { path: 'webhooks.mappings.0.wakeMode', from: a },
+    { path: 'webhooks.mappings.0.channel', from: a },
   ]);
 });
 

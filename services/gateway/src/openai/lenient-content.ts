@@ -19,9 +19,10 @@ const NOUNS: Readonly<Record<string, string>> = {
 };
 
 const IMAGE_TYPES = new Set(['image_url', 'input_image']);
+const ImageUrl = z.string().max(MAX.payload);
 /** The address of an image: an object in chat completions, a string in responses. */
 const ImageAddress = z
-  .union([z.string(), z.object({ url: z.string() }).transform(({ url }) => url)])
+  .union([ImageUrl, z.object({ url: ImageUrl }).transform(({ url }) => url)])
   .transform((url) => MessageImage.safeParse(url).data)
   .catch(undefined);
 
