@@ -31,6 +31,7 @@ function make(service: ServiceNames): void {
   install(service.name);
   run(`${root}node_modules/.bin/oxfmt`, Object.keys({ ...changed, ...written }));
   run(process.execPath, ['scripts/contracts/lock-contracts.ts', '--write']);
+  run(process.execPath, ['scripts/settings/settings-page.ts', '--write']);
   run(process.execPath, ['scripts/generate/generate.ts', '--write']);
   console.log(
     `services/${service.name} is there, and ${Object.keys(changed).join(', ')} know it. What to do next: docs/guide/extending.md`,
