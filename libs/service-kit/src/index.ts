@@ -33,6 +33,7 @@ export { isTree, merge, only, refuseUnsafeKeys, getTree, valueAt, type Tree } fr
 export { keepFile } from './storage/private-file.ts';
 export { StartError } from './variables/start-error.ts';
 export type { StoreFile } from './storage/store-file.ts';
+export { findLostRights, toPrincipal, toStoredPrincipal } from './service/stored-principal.ts';
 export { startService } from './service/service-start.ts';
 export { watchBucket, type WatchedBucket } from './control-state/watched-bucket.ts';
 export type { SectionName, Settings } from './settings/settings.ts';

@@ -1,12 +1,12 @@
 import type { Handler } from '@switchyard/bus';
 import { ServiceError, type GraphWarning, type Input, type Principal, type Result } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
+import { toStoredPrincipal } from '@switchyard/service-kit';
 import { newWork } from '@switchyard/work';
 import { findUnresolvedVariables } from '../definition/warnings.ts';
 import type { GraphDocument, RunDocument } from '../documents/collections.ts';
 import { newRunState } from '../engine/run-state.ts';
 import { readOutputs } from '../runs/run-outputs.ts';
-import { toStoredPrincipal } from '../runs/stored-principal.ts';
 import { getGraph, getRun } from './graph-access.ts';
 import type { HandlerDeps } from './handler-deps.ts';
 import { readInputs } from './read-inputs.ts';

@@ -1,7 +1,7 @@
 import type { Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
+import { toStoredPrincipal } from '@switchyard/service-kit';
 import { resumeRunState } from '../engine/run-state.ts';
-import { toStoredPrincipal } from '../runs/stored-principal.ts';
 import { getRun } from './graph-access.ts';
 import { awaitRun, rejectIfFull } from './graph-execute.ts';
 import { isBusy, stillRunning } from './graph-runs.ts';

@@ -1,9 +1,9 @@
 import type { Bus } from '@switchyard/bus';
 import { MAX } from '@switchyard/contracts';
+import { toPrincipal } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { Work } from '@switchyard/work';
 import type { StepDocument } from '../documents/collections.ts';
-import { toPrincipal } from './stored-principal.ts';
 
 export interface StepEndSweepDeps {
   steps: Collection<StepDocument>;

@@ -1,11 +1,11 @@
 import type { Bus } from '@switchyard/bus';
-import { MAX, servicePrincipal, ServiceError, type StoredPrincipal, type TokenStanding, type TurnEndRecord } from '@switchyard/contracts';
+import { MAX, ServiceError, type StoredPrincipal, type TurnEndRecord } from '@switchyard/contracts';
+import { findLostRights, toPrincipal } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import { createWork, type Lease, type Outcome, type RoomDocument, type Work } from '@switchyard/work';
 import type { StepDocument } from '../documents/collections.ts';
 import { noSpent } from '../engine/run-state.ts';
 import type { StepOrder } from './step-order.ts';
-import { toPrincipal } from './stored-principal.ts';
 
 /** The room of all steps of a tenant. */
 export const STEP_ROOM = 'steps';
@@ -65,7 +65,7 @@ async function runStep(deps: StepWorkDeps, lease: Lease<StepDocument>): Promise<
 async function orderTurn(deps: StepWorkDeps, lease: Lease<StepDocument>): Promise<Outcome<StepDocument>> {
   const { document: step, tenant } = lease;
   try {
-    const lost = await findLostRights(deps.bus, tenant, step.principal);
+    const lost = await findLostRights(deps.bus, { service: 'graph', tenant, principal: step.principal, action: 'executed this graph' });
     if (lost !== undefined) return await finish(deps, lease, { text: '', error: lost, permanent: true });
     if (!lease.isHeld()) return { parkUntil: deps.now(), keepSlot: true };
     const wakes = deps.countWakes();
@@ -164,16 +164,4 @@ async function endStep(deps: StepWorkDeps, { tenant, document }: Lease<StepDocum
 /** Returns the fields of an ended step. */
 export function closed(finishedAt: number): Partial<StepDocument> {
   return { finishedAt, turnPending: undefined, order: undefined, text: '', spent: noSpent() };
-}
-
-/** Returns why the work of a stored principal may no longer run; undefined if it may. Throws while the secrets service is away. */
-async function findLostRights(bus: Bus, tenant: string, principal: StoredPrincipal): Promise<string | undefined> {
-  const { standings } = await bus.as(servicePrincipal('graph', tenant)).call('tokens.standing', { principals: [principal] });
-  return describeStanding(principal.client, standings[0] ?? { state: 'gone' });
-}
-
-function describeStanding(client: string, standing: TokenStanding): string | undefined {
-  if (standing.state === 'current') return undefined;
-  if (standing.state === 'gone') return `the token of ${client}, which executed this graph, was revoked or has expired`;
-  return `the token of ${client}, which executed this graph, has fewer rights now (${standing.rights.join(', ')})`;
 }

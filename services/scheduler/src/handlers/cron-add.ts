@@ -1,6 +1,7 @@
 import type { Handler } from '@switchyard/bus';
-import { ServiceError, type Principal, type StoredPrincipal } from '@switchyard/contracts';
+import { ServiceError } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
+import { toStoredPrincipal } from '@switchyard/service-kit';
 import { newWork } from '@switchyard/work';
 import type { JobDocument } from '../documents/collections.ts';
 import { resolveJobAgent } from '../jobs/job-agent.ts';
@@ -44,16 +45,6 @@ export function cronAdd({ jobs, jobWork, agents, settings, now }: HandlerDeps): 
     await jobWork.poll();
     const { jobId: id, enabled } = job;
     return { id, jobId: id, name, created: true, scheduleKind: job.schedule.kind, nextRunAtMs, enabled };
-  };
-}
-
-function toStoredPrincipal({ client, scopes, sessions, agents, budgets }: Principal): StoredPrincipal {
-  return {
-    client,
-    scopes: [...scopes],
-    ...(sessions && { sessions }),
-    ...(agents && { agents: [...agents] }),
-    ...(budgets && { budgets }),
   };
 }
 

@@ -1,9 +1,9 @@
 import type { Bus } from '@switchyard/bus';
-import { MAX, ServiceError, type Principal, type StoredPrincipal } from '@switchyard/contracts';
+import { MAX, ServiceError, type StoredPrincipal } from '@switchyard/contracts';
+import { findLostRights, toPrincipal } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import { createWork, type Lease, type Outcome, type Work } from '@switchyard/work';
 import type { JobDocument, RunDocument } from '../documents/collections.ts';
-import { findLostRights } from './job-rights.ts';
 import { completedEvent, describeTurnEnd, finishRun, suspendJob, type FinishRunDeps, type RunEnd } from './run-end.ts';
 
 const MAX_CONCURRENT_RUNS = 64;
@@ -53,7 +53,7 @@ async function orderTurn(deps: RunWorkDeps, lease: Lease<RunDocument>): Promise<
   if (job.overlap === 'cancel' && (await hasLaterRun(deps, tenant, run))) return finishRun(deps, tenant, run, replacedRun());
   try {
     if (await waitsForEarlierRun(deps, tenant, { job, run })) return { parkUntil: deps.now() + QUEUE_POLL_INTERVAL_MS };
-    const lost = await findLostRights(deps.bus, tenant, run.principal);
+    const lost = await findLostRights(deps.bus, { service: 'scheduler', tenant, principal: run.principal, action: 'made this job' });
     if (lost !== undefined) return await suspend(deps, { tenant, job, run, reason: lost });
     if (!lease.isHeld()) return { parkUntil: deps.now() };
     const turnId = await sendOrder(deps.bus.as(toPrincipal(tenant, run.principal)), run, job);
@@ -150,10 +150,4 @@ async function collectEnd(deps: RunWorkDeps, { document: run, tenant }: Lease<Ru
 
 async function readTurns(bus: Bus, tenant: string, principal: StoredPrincipal, turnIds: string[]) {
   return (await bus.as(toPrincipal(tenant, principal)).call('turns.ends', { turnIds })).turns;
-}
-
-export function toPrincipal(tenant: string, stored: StoredPrincipal): Principal {
-  const { client, scopes, sessions, agents, budgets } = stored;
-  const restrictions = { ...(sessions === 'own' && { sessions }), ...(agents && { agents }), ...(budgets && { budgets }) };
-  return { tenant, client, scopes, ...restrictions };
 }

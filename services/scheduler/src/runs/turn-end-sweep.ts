@@ -1,10 +1,9 @@
 import type { Bus } from '@switchyard/bus';
 import { MAX } from '@switchyard/contracts';
-import type { Clock } from '@switchyard/service-kit';
+import { toPrincipal, type Clock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { Work } from '@switchyard/work';
 import type { RunDocument } from '../documents/collections.ts';
-import { toPrincipal } from './run-work.ts';
 
 /** Delay of a sweep after a wake-up, so that a burst of ends costs one sweep. */
 const WAKE_DELAY_MS = 100;
