@@ -1,5 +1,15 @@
-export { newWork, roomIndexes, roomSlots, workFields, workIndex, WorkState, type Outcome, type WorkDocument } from './work-document.ts';
-export type { Lease } from './lease.ts';
+export {
+  newWork,
+  roomIndexes,
+  roomSlots,
+  workFields,
+  workIndex,
+  WorkState,
+  type Fields,
+  type Outcome,
+  type WorkDocument,
+} from './work-document.ts';
+export type { Lease, LeaseTiming } from './lease.ts';
 export { roomCollection, RoomDocument, type AnyWork, type Room, type RoomOptions } from './rooms.ts';
 export { createWork, type AddOptions, type Work } from './work.ts';
 export type { WorkOptions } from './work-options.ts';

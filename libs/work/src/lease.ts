@@ -30,7 +30,7 @@ export interface Lease<D> {
 }
 
 export interface HeldLease extends Lease<AnyWork> {
-  /** Writes the outcome of the run. A repeated write after a lost reply throws ABORTED (reason FENCED). */
+  /** Writes the outcome of the run. May be repeated after a lost reply if it ends the document; otherwise the repetition is FENCED. */
   settle(outcome: Outcome<AnyWork>): Promise<void>;
   /** Makes the document due at once for another replica. */
   release(): Promise<void>;
@@ -107,12 +107,22 @@ export function holdLease({ tenant, documents, key, document, now, clock, sentAt
     return { set: { state, leaseUntil: 0, dueAt: at } };
   }
 
+  /** Returns whether an earlier attempt ended the document and only its reply was lost. Another caller may cancel it, but not end it. */
+  async function isSettled(end: 'done' | 'failed' | 'cancelled'): Promise<boolean> {
+    const stored = await documents.get(String(document[key]));
+    return stored?.fence === fence && stored.state === end && end !== 'cancelled';
+  }
+
   async function settle(outcome: Outcome<AnyWork>): Promise<void> {
     const { emit = [], set = {} } = outcome;
     const { slotRoom } = document;
     const complete = (change: Change<AnyWork>): Change<AnyWork> => ({ ...change, set: { ...set, ...change.set }, emit });
     if ('end' in outcome) {
-      await guarded(complete({ set: { leaseUntil: 0, state: outcome.end }, unset: ['dueAt', 'slotRoom', 'slot'] }));
+      const change = complete({ set: { leaseUntil: 0, state: outcome.end }, unset: ['dueAt', 'slotRoom', 'slot'] });
+      if (!(await documents.update(own, change)) && !(await isSettled(outcome.end))) {
+        stop();
+        throw fencedError();
+      }
     } else if ('retryAt' in outcome) {
       // Later documents of a strict room must not overtake.
       const waiting = rooms?.isStrict(document) ? keepSlot(outcome.retryAt) : waitFrom(outcome.retryAt, 'queued');

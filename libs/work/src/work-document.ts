@@ -62,12 +62,16 @@ export interface WorkChange<D> extends Omit<Change<D>, 'if' | 'set'> {
   set?: Fields<D>;
 }
 
+interface OutcomeDetails<D> {
+  set?: Fields<D>;
+  emit?: readonly OutboxEvent[];
+  /** Called after the outcome was written, or with false if the lease was lost before. Readers of the document are notified here. */
+  onSettled?: (isWritten: boolean) => void | Promise<void>;
+}
+
 /**
  * How a run leaves its document. A parked document holds no process; its attempts count from zero. With `keepSlot` it also stays in its
  * room, which counts work that another service does for the document.
  */
-export type Outcome<D> = { set?: Fields<D>; emit?: readonly OutboxEvent[] } & (
-  | { end: 'done' | 'failed' | 'cancelled' }
-  | { retryAt: number }
-  | { parkUntil: number; keepSlot?: boolean }
-);
+export type Outcome<D> = OutcomeDetails<D> &
+  ({ end: 'done' | 'failed' | 'cancelled' } | { retryAt: number } | { parkUntil: number; keepSlot?: boolean });

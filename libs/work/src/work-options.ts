@@ -12,11 +12,13 @@ export interface WorkOptions<D extends AnyWork> {
   owner: string;
   /** The database's clock: `store.now`. */
   now: () => number;
-  /** Documents that run at once on this replica. */
+  /** Documents that run at once on this replica, besides those that were added with `runHere`. */
   capacity: () => number;
   run: (lease: Lease<D>) => Promise<Outcome<D>>;
   poison: { maxAttempts: number; outcome: (document: D) => Outcome<D> };
   timing?: LeaseTiming;
+  /** Time that running documents get to end at disposal before they are released; none by default. */
+  drainMs?: number;
   clock?: Clock;
   log?: { warn(fields: object, message: string): void };
 }

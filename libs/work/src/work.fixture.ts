@@ -24,7 +24,7 @@ export type OpenStore = (database: string) => Promise<Store>;
 export const a = { tenant: 'a' };
 export const newJob = (jobId: string, room?: string): Job => ({ jobId, room, ...newWork() });
 
-export interface ReplicaOptions extends Partial<Pick<WorkOptions<Job>, 'capacity'>> {
+export interface ReplicaOptions extends Partial<Pick<WorkOptions<Job>, 'capacity' | 'drainMs'>> {
   /** Sets the poll timer. By default the replica polls only when the test calls `poll`, and when work ends. */
   after?: Clock['after'];
   /** Documents that run at once in each room. By default documents have no room. */
@@ -69,7 +69,7 @@ export async function openWork(t: TestContext, open: OpenStore) {
     await store.close();
   });
   const replica = (owner: string, run: WorkOptions<Job>['run'], options: ReplicaOptions = {}) => {
-    const { after = () => () => undefined, capacity = () => 1, max } = options;
+    const { after = () => () => undefined, capacity = () => 1, max, drainMs = 0 } = options;
     const work = createWork<Job>({
       documents: observe(jobs, () => (reads += 1), failures),
       ...(max === undefined
@@ -79,6 +79,7 @@ export async function openWork(t: TestContext, open: OpenStore) {
       now: () => clock.now,
       clock: { now: () => clock.now, after, every: () => () => undefined, soon: setImmediate },
       capacity,
+      drainMs,
       run,
       poison: { maxAttempts: 2, outcome: () => ({ end: 'failed', set: { result: 'poison' } }) },
     });

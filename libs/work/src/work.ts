@@ -2,10 +2,10 @@ import { ServiceError, type Principal } from '@switchyard/contracts';
 import { systemClock } from '@switchyard/service-kit';
 import { inserted, type Filter, type OutboxEvent } from '@switchyard/store';
 import { createClaims } from './claims.ts';
-import type { LeaseTiming } from './lease.ts';
+import type { Lease, LeaseTiming } from './lease.ts';
 import { createRooms, getTurnFields, type AnyWork } from './rooms.ts';
 import { createRunner } from './runner.ts';
-import type { Fields, WorkChange } from './work-document.ts';
+import type { Fields, Outcome, WorkChange } from './work-document.ts';
 import type { WorkOptions } from './work-options.ts';
 
 const TIMING: LeaseTiming = { leaseMs: 6_000, renewMs: 2_000, giveUpMs: 5_000 };
@@ -20,9 +20,14 @@ export interface AddOptions<D> {
   /** A unique set of the collection that identifies the document, instead of its key. */
   key?: readonly (keyof D & string)[];
   /** Describes the content of the request. A stored document with another fingerprint is not returned. */
-  fingerprint?: string;
+  fingerprint?: string | undefined;
   /** Events that are emitted with the insert; none when the document exists. */
-  emit?: readonly OutboxEvent[];
+  emit?: readonly OutboxEvent[] | undefined;
+  /**
+   * Inserts the document under a lease of this replica and runs it with this function at once, whatever the capacity, because what it
+   * needs is in this process. Another replica that takes over uses `run`. Not for documents with a room.
+   */
+  runHere?: (lease: Lease<D>) => Promise<Outcome<D>>;
 }
 
 export interface Work<D> extends AsyncDisposable {
@@ -33,8 +38,8 @@ export interface Work<D> extends AsyncDisposable {
   add(principal: Tenant, document: D, options?: AddOptions<D>): Promise<{ document: D; existed: boolean }>;
   /** Makes a queued or parked document due now and applies the change; null if the guard does not match or the document has ended. */
   wake(tenant: string, key: string, change?: WorkChange<D>, guard?: Filter<D>): Promise<D | null>;
-  /** Ends the document as cancelled; null if it has ended already. A running holder is fenced. */
-  cancel(tenant: string, key: string, set?: Fields<D>): Promise<D | null>;
+  /** Ends the document as cancelled; null if the guard does not match or the document has ended. A running holder is fenced. */
+  cancel(tenant: string, key: string, set?: Fields<D>, guard?: Filter<D>): Promise<D | null>;
   /** Claims due documents up to the capacity and starts them. */
   poll(): Promise<void>;
 }
@@ -54,19 +59,42 @@ function start({ documents, now, timing = TIMING, clock = systemClock, ...option
     if (waitRoom !== undefined) await rooms?.ring(tenant, waitRoom, waitAt, { create: true }).catch(() => undefined);
   }
 
+  async function insert(
+    { tenant }: Tenant,
+    document: AnyWork,
+    { key: unique = [key], fingerprint, emit }: AddOptions<AnyWork>,
+  ): Promise<{ document: AnyWork; existed: boolean }> {
+    const own = documents.for({ tenant });
+    let stored: AnyWork | undefined;
+    const isNew = await inserted(async () => (stored = await own.insert(document, emit && { emit: [...emit] })));
+    stored ??= (await own.find(Object.fromEntries(unique.map((field) => [field, document[field]])), { limit: 1 })).items[0];
+    if (!stored) throw uniqueSetTaken(unique);
+    if (!isNew && stored.fingerprint !== fingerprint) throw fingerprintMismatch(unique);
+    return { document: stored, existed: !isNew };
+  }
+
+  async function addRunning(
+    { tenant }: Tenant,
+    document: AnyWork,
+    addOptions: AddOptions<AnyWork> & Pick<Required<AddOptions<AnyWork>>, 'runHere'>,
+  ) {
+    const { fields, sentAt } = claims.prepare();
+    const { fingerprint, runHere } = addOptions;
+    const added = { ...document, ...fields, ...(fingerprint === undefined ? {} : { fingerprint }) };
+    const result = await insert({ tenant }, added, addOptions);
+    if (!result.existed) runner.run(claims.hold(tenant, result.document, sentAt), runHere);
+    return result;
+  }
+
   return {
-    async add({ tenant }, document, { dueAt = now(), key: unique = [key], fingerprint, emit } = {}) {
-      const own = documents.for({ tenant });
+    async add({ tenant }, document, { dueAt = now(), key: unique = [key], fingerprint, emit, runHere } = {}) {
+      if (runHere) return addRunning({ tenant }, document, { key: unique, fingerprint, emit, runHere });
       const waiting = rooms ? await rooms.enter(tenant, document, dueAt) : { dueAt };
       const added = { ...document, ...waiting, ...(fingerprint === undefined ? {} : { fingerprint }) };
-      let stored: AnyWork | undefined;
-      const isNew = await inserted(async () => (stored = await own.insert(added, emit && { emit: [...emit] })));
-      stored ??= (await own.find(Object.fromEntries(unique.map((field) => [field, document[field]])), { limit: 1 })).items[0];
-      if (!stored) throw uniqueSetTaken(unique);
-      if (!isNew && stored.fingerprint !== fingerprint) throw fingerprintMismatch(unique);
+      const result = await insert({ tenant }, added, { key: unique, fingerprint, emit });
       // The first attempt to add the document may have failed before the ring.
-      await ringLine(tenant, stored);
-      return { document: stored, existed: !isNew };
+      await ringLine(tenant, result.document);
+      return result;
     },
     async wake(tenant, id, change = {}, guard = {}) {
       const own = documents.for({ tenant });
@@ -87,9 +115,9 @@ function start({ documents, now, timing = TIMING, clock = systemClock, ...option
       }
       return null;
     },
-    async cancel(tenant, id, set = {}) {
+    async cancel(tenant, id, set = {}, guard = {}) {
       const cancelled = await documents.for({ tenant }).update(
-        { [key]: id },
+        { ...guard, [key]: id },
         {
           set: { ...set, state: 'cancelled', leaseUntil: 0 },
           unset: ['dueAt', 'waitRoom', 'waitAt', 'waitOrder', 'slotRoom', 'slot'],
