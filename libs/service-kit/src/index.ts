@@ -37,15 +37,3 @@ export { findLostRights, toPrincipal, toStoredPrincipal } from './service/stored
 export { startService } from './service/service-start.ts';
 export { watchBucket, type WatchedBucket } from './control-state/watched-bucket.ts';
 export type { SectionName, Settings } from './settings/settings.ts';
-export {
-  createLeases,
-  leaseFields,
-  newWork,
-  WorkState,
-  type FinalState,
-  type Lease,
-  type LeaseOptions,
-  type Leases,
-  type WorkChange,
-  type WorkDocument,
-} from './lease.ts';

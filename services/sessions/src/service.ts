@@ -193,18 +193,19 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const gated = { ...common, gate: gates.gate, answerApproval: gates.answerInChat };
       const runner = openRunner({ ...gated, own, timing, shares, compaction });
       gauges.defer(observeTurns(runner, data.turns));
-      const { leaseMs, renewMs } = { ...LEASE_TIMING, ...timing };
       const { turnDeadlineMs = TURN_DEADLINE_MS, pollMs = POLL_INTERVAL_MS } = timing;
       const runs = own.use(createRunningTurns({ bus })); // stateless turns
       const loads = createLoadBudget();
-      const once = own.use(createIdempotentTurns({ ...gated, loads, shares, runs, leaseMs, renewMs, pollMs, turnDeadlineMs }));
+      const once = own.use(
+        createIdempotentTurns({ ...gated, loads, shares, runs, timing: { ...LEASE_TIMING, ...timing }, turnDeadlineMs }),
+      );
       const reading = { ...data, storage, clock: systemClock };
       const emptying = createSessionReset({ ...reading, store });
       own.use(startExpirySweep({ ...reading, store, agents, log, pollMs }));
       own.use(startSegmentSweep({ ...reading, store, log, pollMs: timing.segmentSweepMs ?? SEGMENT_SWEEP_INTERVAL_MS }));
       const dir = join(directory, 'index', contract.service);
       const indexes = own.use(createSaidIndexes({ ...reading, store, dir, log }));
-      const responses = { ...common, shares, runs };
+      const responses = { ...common, shares, runs, once };
       return {
         'agent.execute': agentExecute(runner),
         'agent.stream': agentStream(runner),

@@ -1,14 +1,15 @@
-import { leaseFields } from '@switchyard/service-kit';
 import { z } from 'zod';
-import { AnswerHead, TurnFailure } from '@switchyard/contracts';
+import { AnswerHead, TurnFailure, TurnState } from '@switchyard/contracts';
 import { collection, json } from '@switchyard/store';
+import { newWork, workFields, workIndex } from '@switchyard/work';
 import { count, instant } from './schema-fields.ts';
 import { ResponseChain } from './response-segment-document.ts';
 import { StoredText } from './text-document.ts';
 
-/** A stateless turn with an idempotency key. Kept for a day. */
+/** A stateless turn with an idempotency key. Kept for a day. It never waits for anything outside its process, so that it is not parked. */
 export const KeyedTurnDocument = z.object({
-  ...leaseFields,
+  ...workFields,
+  state: TurnState.default('queued'),
   /** Idempotency key, prefixed with the client. */
   key: z.string(),
   turnId: z.string(),
@@ -27,8 +28,6 @@ export const KeyedTurnDocument = z.object({
   endedAt: instant.optional(),
   /** Request of a response (`response-chain/stored-request.ts`). Every replica that claims the turn can run it. */
   request: StoredText.optional(),
-  /** Set together with `request`, as a field that can be indexed. */
-  rerun: z.literal(true).optional(),
   /** Length of each piece in which the text of a response was streamed. */
   pieces: StoredText.optional(),
   /** The response that this one continues, as a field that can be indexed. */
@@ -40,15 +39,15 @@ export const KeyedTurnDocument = z.object({
 
 export type KeyedTurnDocument = z.infer<typeof KeyedTurnDocument>;
 
+/** Returns the work fields of a new turn. */
+export function newKeyedTurn(): ReturnType<typeof newWork> & Pick<KeyedTurnDocument, 'state'> {
+  return { ...newWork(), state: 'queued' };
+}
+
 export const keyedTurnCollection = collection({
   name: 'kept',
   schema: KeyedTurnDocument,
   key: 'key',
-  indexes: [
-    { fields: ['turnId'] },
-    { fields: ['previous'], sparse: true },
-    { fields: ['state', 'leaseUntil'], across: true },
-    { fields: ['rerun', 'state', 'leaseUntil'], across: true, sparse: true },
-  ],
+  indexes: [{ fields: ['turnId'] }, { fields: ['previous'], sparse: true }, workIndex],
   expires: { field: 'forgetAt', afterMs: 0 },
 });

@@ -9,11 +9,11 @@ import {
   TurnKind,
   TurnLimits,
   TurnOrigin,
+  TurnState,
   TurnTools,
   TurnUsage,
   type TurnResult,
 } from '@switchyard/contracts';
-import { WorkState } from '@switchyard/service-kit';
 import { collection, json } from '@switchyard/store';
 import { count, instant } from './schema-fields.ts';
 import { StoredText } from './text-document.ts';
@@ -70,7 +70,7 @@ export const TurnDocument = z.object({
   lane: z.string().optional(),
   /** The caller waits for the whole answer. Text is published in few frames until a reader follows the turn. */
   quiet: z.literal(true).optional(),
-  state: WorkState,
+  state: TurnState,
   /** Session lease under which the turn was last worked on. */
   fence: count,
   attempts: count,

@@ -11,6 +11,7 @@ import { estimateLoadBytes } from '../response-chain/response-load.ts';
 import type { ResponseChainDeps } from '../response-chain/response-segment.ts';
 import { removeUnusedSegments } from '../response-chain/segment-removal.ts';
 import { loadRequest, type StoredRequest } from '../response-chain/stored-request.ts';
+import type { IdempotentTurns } from '../stateless/idempotent-turns.ts';
 import { removeKeyedTurn } from '../storage/keyed-turn-removal.ts';
 import type { LoadBudget } from '../sessions/load-budget.ts';
 import type { FrameLogQuota } from '../frames/frame-log-quota.ts';
@@ -22,6 +23,8 @@ export interface ResponsesDeps extends ResponseChainDeps {
   clock: Clock;
   shares: FrameLogQuota;
   runs: RunningTurns;
+  /** The work of the responses. */
+  once: Pick<IdempotentTurns, 'cancel'>;
 }
 
 const MAX_READS = 3;
@@ -85,18 +88,12 @@ async function find(
 
 /** Ends the response if it is running and returns its final document. */
 async function end(deps: ResponsesDeps, principal: Principal, found: KeyedTurnDocument): Promise<KeyedTurnDocument> {
-  const { kept, store } = deps;
   let there = found;
   for (let look = 0; look < MAX_READS && !hasEnded(there); look += 1) {
-    const { key, turnId, fence } = there;
+    const { turnId } = there;
     const { code, message, details } = turnCancelled();
     const failure = { code, message, details: { ...details, turnId } };
-    const ended = await kept
-      .for(principal)
-      .update(
-        { key, turnId, fence, state: { in: ['queued', 'running'] } },
-        { set: { state: 'cancelled', leaseUntil: 0, failure, lastFrame: FINAL_FRAME, endedAt: store.now() }, inc: { fence: 1 } },
-      );
+    const ended = await deps.once.cancel(principal.tenant, there, { failure, lastFrame: FINAL_FRAME, endedAt: deps.store.now() });
     if (ended) return publishEnd(deps, principal, ended);
     there = await find(deps, principal, turnId);
   }
@@ -108,7 +105,8 @@ function publishEnd(deps: ResponsesDeps, { tenant }: Principal, ended: KeyedTurn
   const { turnId, fence, failure } = ended;
   deps.runs.stop(turnId);
   deps.bus.publish(subjects.turnEnded, Buffer.from(JSON.stringify(turnId)));
-  const frames = createFrameWriter(deps, { tenant, turnId, from: FINAL_FRAME, fence });
+  // The frame supersedes those of the lease holder.
+  const frames = createFrameWriter(deps, { tenant, turnId, from: FINAL_FRAME, fence: fence + 1 });
   if (failure) frames.end({ type: 'error', error: failure });
   frames.close();
   return ended;

@@ -7,15 +7,15 @@ import {
   type TurnFrame,
 } from '@switchyard/contracts';
 import type { Bus, Ctx } from '@switchyard/bus';
-import type { Clock, Lease } from '@switchyard/service-kit';
+import type { Clock } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
+import type { Lease, Outcome } from '@switchyard/work';
 import type { KeyedTurnDocument } from '../model/keyed-turn-document.ts';
 import { storeExpiringText } from '../model/stored-text.ts';
 import type { BodyDocument } from '../model/text-document.ts';
 import { turnTimedOut, turnCancelled } from '../turns/store/turn-errors.ts';
 import { createFrameWriter, type FrameWriter } from '../frames/frame-publisher.ts';
-import { persist } from '../queue/session-lease.ts';
 import type { FrameLogQuota } from '../frames/frame-log-quota.ts';
 import type { RunningTurns } from '../turns/ending/running-turns.ts';
 import { removeKeyedTurn } from '../storage/keyed-turn-removal.ts';
@@ -42,18 +42,29 @@ export interface IdempotentTurnRunsDeps extends StatelessDeps {
   storage?: Pick<StorageQuota, 'add' | 'rejectIfFull'>;
 }
 
-/** Runs claimed turns. */
-export interface IdempotentTurnRuns extends AsyncDisposable {
-  /** Resolves once the turn has started. Rejects if it is refused; its key is then free. */
-  begin(lease: Lease<KeyedTurnDocument>, request: IdempotentRequest, caller: TurnCaller): Promise<void>;
-  /** Ends a turn that is not run any more and notifies its readers. */
-  fail(lease: Lease<KeyedTurnDocument>, error: ServiceError): Promise<void>;
+/** A turn to run, and its caller. */
+export interface RequestedRun {
+  request: IdempotentRequest;
+  caller: TurnCaller;
+  /** Resolved once the turn has started; rejected if it is refused. Its key is then free. */
+  started: PromiseWithResolvers<void>;
+}
+
+type RunOutcome = Outcome<KeyedTurnDocument>;
+
+/** Runs turns under a lease. The outcomes notify the readers of a turn when its end is stored. */
+export interface IdempotentTurnRuns {
+  run(lease: Lease<KeyedTurnDocument>, requested: RequestedRun): Promise<RunOutcome>;
+  /** Ends a turn that cannot start, and notifies its caller. */
+  refuse(lease: Lease<KeyedTurnDocument>, requested: RequestedRun, error: ServiceError): Promise<RunOutcome>;
+  /** Ends a turn that is not run any more. */
+  fail(lease: Lease<KeyedTurnDocument>, error: ServiceError): Promise<RunOutcome>;
+  /** Stops the turns that still run after this time, for a shutdown. */
+  stopAfter(ms: number): Disposable;
 }
 
 /** Distance between the frame numbers of two runs. */
 const FRAMES_OF_A_RUN = 1_000_000;
-/** Time that a shutdown waits for running turns. */
-const FINISH_MS = 5_000;
 const SHUTTING_DOWN = 'SHUTTING_DOWN';
 
 /** A turn running here. */
@@ -69,9 +80,24 @@ interface Run {
 }
 
 export function createIdempotentTurnRuns(deps: IdempotentTurnRunsDeps): IdempotentTurnRuns {
-  const running = new Map<Run, Promise<void>>();
+  const running = new Set<Run>();
+
+  /** Runs a turn whose first frame was published. */
+  async function runToEnd(run: Run, turn: ReturnType<typeof runStateless>): Promise<RunOutcome> {
+    const forgetRun = deps.runs.add(run.lease.document.turnId, () => run.stop.abort(turnCancelled()));
+    const late = deps.clock.after(deps.turnDeadlineMs, () => run.stop.abort(turnTimedOut(deps.turnDeadlineMs)));
+    running.add(run);
+    try {
+      return await play(deps, run, turn);
+    } finally {
+      late();
+      forgetRun();
+      running.delete(run);
+    }
+  }
+
   return {
-    async begin(lease, request, caller) {
+    async run(lease, { request, caller, started }) {
       const run = createRun(deps, lease, request.whole ?? false);
       const turn = runStateless(
         deps,
@@ -87,54 +113,48 @@ export function createIdempotentTurnRuns(deps: IdempotentTurnRunsDeps): Idempote
         const accepted = await turn.next();
         if (!accepted.done) await publishFrame(run, accepted.value);
       } catch (error) {
-        await end(deps, run, { error: toServiceError(error), free: lease.document.attempts === 1 || !isResponse(run) });
-        throw error;
+        const free = lease.fence === 1 || !isResponse(run);
+        return end(deps, run, { error: toServiceError(error), free, onEnd: () => started.reject(error) });
       }
-      const forgetRun = deps.runs.add(lease.document.turnId, () => run.stop.abort(turnCancelled()));
-      const late = deps.clock.after(deps.turnDeadlineMs, () => run.stop.abort(turnTimedOut(deps.turnDeadlineMs)));
-      const over = play(deps, run, turn).finally(() => {
-        late();
-        forgetRun();
-        running.delete(run);
-      });
-      running.set(run, over);
+      started.resolve();
+      return runToEnd(run, turn);
     },
+    refuse: (lease, { started }, error) =>
+      end(deps, createRun(deps, lease, true), { error, free: true, onEnd: () => started.reject(error) }),
     fail: (lease, error) => end(deps, createRun(deps, lease, true), { error, free: false }),
-    async [Symbol.asyncDispose]() {
-      const grace = deps.clock.after(FINISH_MS, () => {
-        for (const run of running.keys()) run.stop.abort(shuttingDown());
+    stopAfter(ms) {
+      const cancel = deps.clock.after(ms, () => {
+        for (const run of running) run.stop.abort(shuttingDown());
       });
-      await Promise.all(running.values());
-      grace();
+      return { [Symbol.dispose]: cancel };
     },
   };
 }
 
 function createRun(deps: IdempotentTurnRunsDeps, lease: Lease<KeyedTurnDocument>, isComplete: boolean): Run {
-  const { turnId, attempts } = lease.document;
+  const { turnId } = lease.document;
+  const { fence, tenant } = lease;
   const stop = new AbortController();
   lease.signal.addEventListener('abort', () => stop.abort(lease.signal.reason), { once: true });
-  const from = (attempts - 1) * FRAMES_OF_A_RUN;
+  const from = (fence - 1) * FRAMES_OF_A_RUN;
   const pieces: number[] = [];
   const onPiece = (text: string): void => void pieces.push(text.length);
-  const voice = { tenant: lease.tenant, turnId, from, fence: lease.fence, isLeaseHeld: () => !lease.signal.aborted, onPiece };
-  const frames = createFrameWriter(deps, voice);
+  const frames = createFrameWriter(deps, { tenant, turnId, from, fence, isLeaseHeld: () => lease.isHeld(), onPiece });
   // Readers discard the text of the previous run and continue here.
-  if (attempts > 1) frames.push({ type: 'resumed', text: '' });
+  if (fence > 1) frames.push({ type: 'resumed', text: '' });
   return { lease, frames, whole: isComplete, stop, text: '', pieces };
 }
 
-async function play(deps: IdempotentTurnRunsDeps, run: Run, turn: ReturnType<typeof runStateless>): Promise<void> {
+async function play(deps: IdempotentTurnRunsDeps, run: Run, turn: ReturnType<typeof runStateless>): Promise<RunOutcome> {
   try {
-    const result = await follow(run, turn);
-    await finish(deps, run, result);
+    return await finish(deps, run, await follow(run, turn));
   } catch (error) {
     const { signal } = run.stop;
     const cause: unknown = signal.aborted ? signal.reason : error;
-    if (isResponse(run) && !run.lease.document.toolsCalled && isStopping(cause)) return await run.lease.release();
-    await end(deps, run, { error: toServiceError(cause), free: false });
-  } finally {
+    if (!isResponse(run) || run.lease.document.toolsCalled || !isStopping(cause))
+      return end(deps, run, { error: toServiceError(cause), free: false });
     run.frames.close();
+    return { retryAt: deps.store.now() };
   }
 }
 
@@ -158,27 +178,28 @@ async function publishFrame({ lease, frames, ...run }: Run, { n: _n, ...frame }:
   if (!run.whole || frame.type === 'accepted' || frame.type === 'tool') frames.push(frame);
 }
 
-/** Stores the answer before its end is published. Retried, so that a short database outage does not lose it. */
-async function finish(deps: IdempotentTurnRunsDeps, run: Run, result: StatelessResult): Promise<void> {
-  const { kept, bodies, clock } = deps;
+/** Stores the texts of the answer. Its end is published when the turn has ended. */
+async function finish(deps: IdempotentTurnRunsDeps, run: Run, result: StatelessResult): Promise<RunOutcome> {
   const { lease, frames, text } = run;
-  const { key, turnId, forgetAt } = lease.document;
+  const { turnId, forgetAt } = lease.document;
   const lastFrame = frames.last();
-  const mine = bodies.for(lease);
-  await persist(clock, async () => {
+  const mine = deps.bodies.for(lease);
+  const texts = await lease.persist(async () => {
     const answer = await storeExpiringText(mine, { turnId, text: JSON.stringify(result), forgetAt });
     const more = text === result.response ? {} : { text: await storeExpiringText(mine, { turnId, text, forgetAt }) };
-    const sent = await responseFields(deps, run);
-    try {
-      await lease.finish('done', { answer, ...more, ...sent, lastFrame });
-      countStorage(deps, run, { answer, ...more, ...sent });
-    } catch (error) {
-      // The write was applied before and only its reply was lost.
-      const existing = await kept.for(lease).get(key);
-      if (existing?.fence !== lease.fence || existing.state !== 'done') throw error;
-    }
+    return { answer, ...more, ...(await responseFields(deps, run)) };
   });
-  frames.end({ type: 'done', result });
+  return {
+    end: 'done',
+    set: { ...texts, lastFrame },
+    onSettled(isWritten) {
+      if (isWritten) {
+        countStorage(deps, run, texts);
+        frames.end({ type: 'done', result });
+      } else logFenced(deps, run);
+      frames.close();
+    },
+  };
 }
 
 /** Fields for replaying a response, with its text if it failed. */
@@ -200,31 +221,47 @@ function countStorage({ storage }: IdempotentTurnRunsDeps, run: Run, texts: Part
   storage?.add({ tenant, client: document.client }, countTextBytes(texts));
 }
 
+interface EndOptions {
+  error: ServiceError;
+  /** Whether the key is free again, also after a failure that a repetition does not remove. */
+  free: boolean;
+  /** Called after the key was released. */
+  onEnd?: () => void;
+}
+
 /** Ends a turn without an answer. A retryable turn releases its key. */
-async function end(deps: IdempotentTurnRunsDeps, run: Run, { error, free }: { error: ServiceError; free: boolean }): Promise<void> {
-  const { clock, log } = deps;
+async function end(deps: IdempotentTurnRunsDeps, run: Run, { error, free, onEnd }: EndOptions): Promise<RunOutcome> {
   const { lease, frames } = run;
-  const { turnId, toolsCalled } = lease.document;
+  const { document, tenant, fence } = lease;
+  const { turnId, toolsCalled } = document;
   const lastFrame = frames.last();
-  // Another lease holder or a cancellation decides how the turn ends.
-  if (run.stop.signal.aborted && isCancelled(run.stop.signal.reason)) return;
-  if (lease.signal.aborted)
-    return log.warn({ turnId, err: error, errorKind: 'internal', hint: 'another replica runs the turn' }, 'turn fenced');
+  if (run.stop.signal.aborted && isCancelled(run.stop.signal.reason)) {
+    frames.close();
+    return { end: 'cancelled' };
+  }
   const retryable = error.retryable && !toolsCalled;
   const failure: TurnFailure = { code: error.code, message: error.message, details: { ...error.details, turnId, retryable } };
-  try {
-    let texts: Partial<KeyedTurnDocument> = {};
-    await persist(clock, async () => {
-      texts = await responseFields(deps, run, true);
-      await lease.finish('failed', { failure, ...texts, lastFrame });
-      countStorage(deps, run, texts);
-    });
-    if (free || (retryable && !isResponse(run)))
-      await removeKeyedTurn(deps, lease.tenant, { ...lease.document, ...texts, fence: lease.fence });
-  } catch (err) {
-    log.warn({ turnId, err, errorKind: 'dependency', hint: 'the turn ends when its lease expires' }, 'failed to write the end of a turn');
-  }
-  frames.end({ type: 'error', error: failure });
+  const texts = await lease.persist(() => responseFields(deps, run, true));
+  return {
+    end: 'failed',
+    set: { failure, ...texts, lastFrame },
+    async onSettled(isWritten) {
+      try {
+        if (!isWritten) return logFenced(deps, run, error);
+        countStorage(deps, run, texts);
+        if (free || (retryable && !isResponse(run))) await removeKeyedTurn(deps, tenant, { ...document, ...texts, fence });
+      } finally {
+        if (isWritten) frames.end({ type: 'error', error: failure });
+        frames.close();
+        onEnd?.();
+      }
+    },
+  };
+}
+
+function logFenced({ log }: IdempotentTurnRunsDeps, { lease }: Run, err?: ServiceError): void {
+  const { turnId } = lease.document;
+  log.warn({ turnId, ...(err ? { err } : {}), errorKind: 'internal', hint: 'another replica runs the turn' }, 'turn fenced');
 }
 
 /** A response keeps its failure. Other retryable turns leave nothing behind. */

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Params, Result, TurnFrame } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import { principal, startUpstream, type Upstream } from '@switchyard/testkit';
-import { newWork } from '@switchyard/service-kit';
+import { newKeyedTurn } from '../model/keyed-turn-document.ts';
 import { isKeyFree } from './idempotent-turn-runs.ts';
 import { ended, listen, testSessions, getTurnId } from '../sessions.fixture.ts';
 
@@ -120,7 +120,7 @@ test('a failed turn releases its key unless a tool was called; then the failure 
 test('a key is free after a day and not before, and never while its turn runs', () => {
   const DAY = 86_400_000;
   const turn = {
-    ...newWork(),
+    ...newKeyedTurn(),
     key: 'a k',
     turnId: getTurnId('x'),
     client: 'a',

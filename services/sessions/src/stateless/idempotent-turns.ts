@@ -1,7 +1,7 @@
 import { ServiceError, type KeyedTurn, type Principal, type Result } from '@switchyard/contracts';
-import { createLeases, newWork, type Lease } from '@switchyard/service-kit';
 import type { Documents } from '@switchyard/store';
-import type { KeyedTurnDocument } from '../model/keyed-turn-document.ts';
+import { createWork, type Fields, type Lease, type LeaseTiming, type Outcome, type Work } from '@switchyard/work';
+import { newKeyedTurn, type KeyedTurnDocument } from '../model/keyed-turn-document.ts';
 import { loadText } from '../model/stored-text.ts';
 import type { BodyDocument } from '../model/text-document.ts';
 import { DAY_MS, RESPONSE_TTL_MS } from '../model/retention.ts';
@@ -11,6 +11,7 @@ import {
   createIdempotentTurnRuns,
   turnInterrupted,
   isKeyFree,
+  type RequestedRun,
   type TurnCaller,
   type IdempotentTurnRunsDeps,
 } from './idempotent-turn-runs.ts';
@@ -22,7 +23,6 @@ import { estimateLoadBytes } from '../response-chain/response-load.ts';
 import type { LoadBudget } from '../sessions/load-budget.ts';
 import { removeKeyedTurn } from '../storage/keyed-turn-removal.ts';
 import { buildCaller, storeRequest, loadRequest } from '../response-chain/stored-request.ts';
-import { hasEnded } from '../model/turn-document.ts';
 
 /** Stateless turns that run once per idempotency key. The answer is kept for a day; for responses the request is kept too. */
 export interface IdempotentTurns extends AsyncDisposable {
@@ -30,79 +30,91 @@ export interface IdempotentTurns extends AsyncDisposable {
   start(requested: KeyedTurn, caller: TurnCaller): Promise<Result<'turns.once'>>;
   /** Returns the status of a turn to its client. */
   status(principal: Principal, turnId: string): Promise<Result<'turns.resume'> | undefined>;
+  /** Ends a turn as cancelled. Returns null if it has ended or another turn has its key. */
+  cancel(tenant: string, turn: KeyedTurnDocument, set: Fields<KeyedTurnDocument>): Promise<KeyedTurnDocument | null>;
 }
 
 export interface IdempotentTurnsDeps extends IdempotentTurnRunsDeps, Pick<ResponseChainDeps, 'segments'> {
   owner: string;
-  leaseMs: number;
-  renewMs: number;
-  /** Poll interval for turns whose runner has died. */
-  pollMs: number;
+  timing?: LeaseTiming;
   loads: LoadBudget;
 }
 
 /** Attempts when other callers release or take the key concurrently. */
 const MAX_KEY_ATTEMPTS = 5;
 const MAX_ATTEMPTS = 5;
-const SWEEP_BATCH_SIZE = 100;
+/** Time that a shutdown waits for running turns, and for the writes of those that it stops. */
+const FINISH_MS = 5_000;
+const DRAIN_MS = FINISH_MS + 1_000;
+/** Abandoned turns that run at once on this replica. */
+const CAPACITY = 100;
 
 export function createIdempotentTurns(deps: IdempotentTurnsDeps): IdempotentTurns {
-  const { kept, store, owner, leaseMs, renewMs, log } = deps;
-  const leases = createLeases({ documents: kept, owner, now: store.now, leaseMs, renewMs, log });
+  const { kept, store, owner, clock, timing, log } = deps;
   const runs = createIdempotentTurnRuns(deps);
+  const work = createWork<KeyedTurnDocument>({
+    documents: kept,
+    owner,
+    now: () => store.now(),
+    clock,
+    capacity: () => CAPACITY,
+    run: resumeTurn,
+    // A run ends its turn itself after too many attempts, and notifies the readers.
+    poison: { maxAttempts: Infinity, outcome: () => ({ end: 'failed' }) },
+    ...(timing ? { timing } : {}),
+    drainMs: DRAIN_MS,
+    log,
+  });
 
-  /** Runs the turn if this caller acquires the lease. Otherwise the caller reads the frames of the lease holder. */
-  async function runIfMine(existing: KeyedTurnDocument, requested: KeyedTurn, caller: TurnCaller): Promise<void> {
-    if (hasEnded(existing)) return;
-    const lease = await leases.claim(caller.principal.tenant, { key: existing.key, turnId: existing.turnId });
-    if (!lease) return;
-    const over = getInterruption(lease);
-    if (over) await runs.fail(lease, over);
-    else await runs.begin(lease, requested, caller);
-  }
-
-  /** Restarts abandoned responses. Ends other abandoned turns, so that their clients can retry. */
-  async function sweep(): Promise<void> {
-    for (let swept = 0; swept < SWEEP_BATCH_SIZE; swept += 1) {
-      const lease = (await leases.claim(null, { state: 'running' })) ?? (await leases.claim(null, { rerun: true, state: 'queued' }));
-      if (!lease) return;
-      await resumeTurn(lease);
+  /** Runs a turn for its caller, who waits for the start. */
+  async function startTurn(lease: Lease<KeyedTurnDocument>, request: RequestedRun): Promise<Outcome<KeyedTurnDocument>> {
+    const { previous } = lease.document;
+    try {
+      // The previous response may have been deleted after its chain was read.
+      if (previous !== undefined && !(await addLink(deps, lease, previous))) return await runs.refuse(lease, request, unknownPrevious());
+      return await runs.run(lease, request);
+    } catch (error) {
+      request.started.reject(error);
+      throw error;
     }
   }
 
-  async function resumeTurn(lease: Lease<KeyedTurnDocument>): Promise<void> {
+  /** Restarts an abandoned response. Ends another abandoned turn, so that its client can retry. */
+  async function resumeTurn(lease: Lease<KeyedTurnDocument>): Promise<Outcome<KeyedTurnDocument>> {
     const { document, tenant } = lease;
-    using _held = await deps.loads.take({ tenant, client: document.client }, estimateLoadBytes(document, true), lease.signal);
-    const request = await loadRequest(deps.bodies.for(lease), document);
     const over = getInterruption(lease);
-    if (over || !request) return runs.fail(lease, over ?? turnInterrupted(document));
-    const { turn } = await completeRequest(deps, lease, { document, request });
-    const caller = { principal: buildCaller(tenant, document, request), requestId: request.requestId, traceparent: undefined };
-    await runs.begin(lease, turn, caller).catch((err: unknown) => {
-      log.info(
-        { err, turnId: document.turnId, errorKind: 'internal', hint: 'the response is marked as failed' },
-        'failed to restart response',
-      );
-    });
+    if (over || document.request === undefined) return runs.fail(lease, over ?? turnInterrupted(document));
+    const held = await deps.loads.take({ tenant, client: document.client }, estimateLoadBytes(document, true), lease.signal);
+    const started = Promise.withResolvers<void>();
+    void started.promise.catch(() => undefined).finally(() => held[Symbol.dispose]());
+    try {
+      const request = await loadRequest(deps.bodies.for(lease), document);
+      if (!request) return await runs.fail(lease, turnInterrupted(document));
+      const { turn } = await completeRequest(deps, lease, { document, request });
+      const caller = { principal: buildCaller(tenant, document, request), requestId: request.requestId, traceparent: undefined };
+      return await runs.run(lease, { request: turn, caller, started });
+    } finally {
+      started.resolve();
+    }
   }
 
-  const stop = deps.clock.every(deps.pollMs, () => {
-    sweep().catch((err: unknown) => log.warn({ err, errorKind: 'dependency', hint: 'retrying in a moment' }, 'sweep failed'));
-  });
+  void work.poll().catch((err: unknown) => log.warn({ err, errorKind: 'dependency', hint: 'retrying in a moment' }, 'poll failed'));
 
   return {
     async start(params, caller) {
       const mine = kept.for(caller.principal);
       const key = `${caller.principal.client} ${params.idempotencyKey}`;
       for (let look = 0; look < MAX_KEY_ATTEMPTS; look += 1) {
-        const current = (await mine.get(key)) ?? (await insertTurn(deps, params, { key, caller }));
-        if (!current) continue;
+        const current = await mine.get(key);
+        if (!current) {
+          if (await insertTurn(deps, { params, key, caller }, { work, startTurn })) return { turnId: params.turnId, head: params.head };
+          continue;
+        }
         if (isKeyFree(current, store.now())) {
           await removeKeyedTurn(deps, caller.principal.tenant, current);
           continue;
         }
         if (current.fingerprint !== params.fingerprint) throw keyMismatch(current.turnId);
-        await runIfMine(current, params, caller);
         return { turnId: current.turnId, head: current.head };
       }
       throw new ServiceError('ABORTED', 'Concurrent requests use this idempotency key. Retry the request.');
@@ -114,9 +126,11 @@ export function createIdempotentTurns(deps: IdempotentTurnsDeps): IdempotentTurn
       return buildStatus(deps.bodies.for(principal), principal.tenant, there);
     },
 
+    cancel: (tenant, { key, turnId }, set) => work.cancel(tenant, key, set, { turnId }),
+
     async [Symbol.asyncDispose]() {
-      stop();
-      await runs[Symbol.asyncDispose]();
+      using _stopping = runs.stopAfter(FINISH_MS);
+      await work[Symbol.asyncDispose]();
     },
   };
 }
@@ -128,51 +142,56 @@ function getInterruption({ document }: Lease<KeyedTurnDocument>): ServiceError |
 }
 
 interface NewTurnOptions {
+  params: KeyedTurn;
   key: string;
   caller: TurnCaller;
 }
 
-/** Returns undefined if another caller was first. */
-async function insertTurn(deps: IdempotentTurnsDeps, params: KeyedTurn, options: NewTurnOptions): Promise<KeyedTurnDocument | undefined> {
-  const { principal } = options.caller;
-  const mine = deps.kept.for(principal);
+interface Starter {
+  work: Work<KeyedTurnDocument>;
+  startTurn: (lease: Lease<KeyedTurnDocument>, request: RequestedRun) => Promise<Outcome<KeyedTurnDocument>>;
+}
+
+/** Inserts the turn and runs it on this replica. Resolves once it has started, with false if another caller was first. Throws its refusal. */
+async function insertTurn(deps: IdempotentTurnsDeps, options: NewTurnOptions, { work, startTurn }: Starter): Promise<boolean> {
+  const { caller, params, key } = options;
+  const { principal } = caller;
   deps.storage?.rejectIfFull(principal);
-  const inserted = await insert(mine, await newTurn(deps, params, options));
-  if (!inserted) {
+  const turn = await newTurn(deps, options);
+  const { fingerprint, turnId } = turn;
+  const started = Promise.withResolvers<void>();
+  const runHere = (lease: Lease<KeyedTurnDocument>) => startTurn(lease, { request: params, caller, started });
+  const isNew = await work.add(principal, turn, { fingerprint, runHere }).then(({ existed }) => !existed, isKeyTaken);
+  if (!isNew) {
     // A repeated call of the same turn uses the same texts.
-    if ((await mine.get(options.key))?.turnId !== params.turnId) await deps.bodies.for(principal).remove({ turnId: params.turnId });
-    return undefined;
+    if ((await deps.kept.for(principal).get(key))?.turnId !== turnId) await deps.bodies.for(principal).remove({ turnId });
+    return false;
   }
-  deps.storage?.add(toOwner(principal), countResponseBytes(inserted));
-  if (inserted.previous === undefined || (await addLink(deps, principal, inserted.previous))) return inserted;
-  // The previous response was deleted after its chain was read.
-  await removeKeyedTurn(deps, principal.tenant, inserted);
-  throw unknownPrevious();
+  deps.storage?.add(toOwner(principal), countResponseBytes(turn));
+  await started.promise;
+  return true;
+}
+
+/** Returns false for a key that another turn has or had a moment ago. That turn may be over, so that its key is free. */
+function isKeyTaken(error: unknown): false {
+  const isTaken = error instanceof ServiceError && (error.code === 'ABORTED' || error.details.reason === 'IDEMPOTENCY_MISMATCH');
+  if (isTaken) return false;
+  throw error;
 }
 
 function toOwner({ tenant, client }: Principal): StorageOwner {
   return { tenant, client };
 }
 
-async function newTurn(deps: IdempotentTurnsDeps, params: KeyedTurn, { key, caller }: NewTurnOptions): Promise<KeyedTurnDocument> {
+async function newTurn(deps: IdempotentTurnsDeps, { params, key, caller }: NewTurnOptions): Promise<KeyedTurnDocument> {
   const { turnId, fingerprint, head, response } = params;
   const { principal, requestId } = caller;
   const forgetAt = deps.store.now() + (response === undefined ? DAY_MS : RESPONSE_TTL_MS);
   const previous = response?.previous?.turnId;
   const chained = previous === undefined ? {} : { previous, chain: await openChain(deps, principal, previous) };
-  const requested = await storeRequest(deps.bodies.for(principal), params, { principal, requestId, forgetAt });
-  const kept = { ...newWork(), key, turnId, client: principal.client, fingerprint, head, toolsCalled: false, ...chained, forgetAt };
-  return requested === undefined ? kept : { ...kept, request: requested, rerun: true };
-}
-
-/** Returns undefined if another caller was first. */
-async function insert(mine: Documents<KeyedTurnDocument>, turn: KeyedTurnDocument): Promise<KeyedTurnDocument | undefined> {
-  try {
-    return await mine.insert(turn);
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === 'ALREADY_EXISTS') return undefined;
-    throw error;
-  }
+  const request = await storeRequest(deps.bodies.for(principal), params, { principal, requestId, forgetAt });
+  const kept = { ...newKeyedTurn(), key, turnId, client: principal.client, fingerprint, head, toolsCalled: false, ...chained, forgetAt };
+  return request === undefined ? kept : { ...kept, request };
 }
 
 function keyMismatch(turnId: string): ServiceError {
