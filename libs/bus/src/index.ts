@@ -27,7 +27,7 @@ export type {
 } from './wire/transport.ts';
 export type { CallHead, HeaderLines } from './wire/headers.ts';
 export { createResultEncoder as createEncoder, type EncodedJson as Encoded } from './wire/encoding.ts';
-export { readEvent } from './client/events.ts';
+export { isProgress, readEvent } from './client/events.ts';
 export { checkEmits } from './client/emit-check.ts';
 export { connectBus, type ConnectBusOptions } from './connect-bus.ts';
 export type { BusCredentials } from './nats/bus-credentials.ts';

@@ -4,6 +4,7 @@ import {
   contracts,
   describeIssues,
   eventServices,
+  progressEvents,
   servicePrincipal,
   subjects,
   type Contract,
@@ -27,7 +28,8 @@ export function emit<N extends EventName>(context: BusContext, principal: Princi
     checkEmits(name);
     checkPayload(name, payload);
   }
-  context.transport.publish(eventMessage(name, payload, principal));
+  const message = eventMessage(name, payload, principal);
+  context.transport.publish(progressEvents.has(name) ? { ...message, ephemeral: true } : message);
 }
 
 /** Same as `emit`, but resolves once the log has stored the event. Duplicate ids are stored once. */
@@ -60,7 +62,12 @@ export function on<N extends EventName>(
   );
 }
 
-/** Reads an event from a log entry and keeps its payload as bytes. Returns undefined for other entries. */
+/** Returns whether a message is an event that the log does not keep. */
+export function isProgress({ subject }: Pick<Message, 'subject'>): boolean {
+  return progressEvents.has(eventNames.get(subject.slice(0, subject.lastIndexOf('.'))) ?? '');
+}
+
+/** Reads an event from a message or a log entry and keeps its payload as bytes. Returns undefined for other entries. */
 export function readEvent({ subject, data, header }: Pick<LogEntry, 'subject' | 'data' | 'header'>): StoredEvent | undefined {
   const name = eventNames.get(subject.slice(0, subject.lastIndexOf('.')));
   const principal = decodePrincipal(header(PRINCIPAL) ?? '');

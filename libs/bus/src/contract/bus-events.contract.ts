@@ -51,6 +51,23 @@ export function eventContract({ withBuses, name }: BusFixture): void {
     });
   });
 
+  test('a progress event reaches subscribers and is not kept in the log', async () => {
+    await withBuses(async (join) => {
+      const [emitter, reader] = [await join({ service: 'graph' }), await join()];
+      const { promise: received, resolve } = Promise.withResolvers<string>();
+      reader.on('graph:node_updated', ({ payload }) => resolve(payload.nodeId));
+      await reader.flush();
+      const log = await reader.log(EVENTS_LOG);
+      const bus = emitter.as(alice);
+      bus.emit('graph:node_updated', { graphId: 'graph_1', nodeId: 'one', status: 'running', timestamp: 1 });
+      assert.equal(await received, 'one');
+      bus.emit('graph:started', { graphId: 'graph_1', nodeCount: 1, timestamp: 1 });
+      const read = async (name: 'graph:started' | 'graph:node_updated') => (await log.read(subjects.event('graph', name, 'acme'))).length;
+      while ((await read('graph:started')) === 0) await new Promise(setImmediate);
+      assert.equal(await read('graph:node_updated'), 0);
+    });
+  });
+
   test('a subscriber that throws does not affect the next one', async () => {
     await withBuses(async (join) => {
       const bus = await join({ service: 'registry' });

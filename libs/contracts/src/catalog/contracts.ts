@@ -220,6 +220,11 @@ export const processEvents: ReadonlySet<string> = new Set(
   (Object.values(contracts) as Contract[]).flatMap(({ events }) => Object.keys(events).filter((name) => events[name]?.everywhere)),
 );
 
+/** The events that the event log does not keep. */
+export const progressEvents: ReadonlySet<string> = new Set(
+  (Object.values(contracts) as Contract[]).flatMap(({ events }) => Object.keys(events).filter((name) => events[name]?.progress)),
+);
+
 /** The service that emits each event, by event name. */
 export const eventServices: ReadonlyMap<string, ServiceName> = new Map(
   (Object.values(contracts) as Contract[]).flatMap((contract) =>

@@ -116,6 +116,8 @@ export interface EventSpec {
   beyond?: true;
   /** Every process emits it, whatever its methods declare in `emits`. */
   everywhere?: true;
+  /** Reports progress whose outcome another event or a document tells: connected readers receive it, and the event log does not keep it. */
+  progress?: true;
   example: unknown;
 }
 

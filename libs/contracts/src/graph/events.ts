@@ -21,6 +21,7 @@ export const graphEvents = defineEvents({
   },
   'graph:node_updated': {
     summary: 'A node of a running graph changed state.',
+    progress: true,
     payload: z.object({
       graphId: boundedString(MAX.id),
       runId: boundedString(MAX.id).optional(),

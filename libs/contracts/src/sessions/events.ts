@@ -51,6 +51,7 @@ const messageEvents = defineEvents({
   },
   'message:streaming': {
     summary: 'A chunk of a streaming answer.',
+    progress: true,
     payload: z.object({
       channelId: boundedString(MAX.name),
       messageId: boundedString(MAX.name),

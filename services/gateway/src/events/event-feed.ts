@@ -1,4 +1,4 @@
-import { readEvent, type Bus, type Log, type LogEntry, type LogPosition } from '@switchyard/bus';
+import { isProgress, readEvent, type Bus, type Log, type LogEntry, type LogPosition, type Message } from '@switchyard/bus';
 import { EVENTS_LOG, subjects } from '@switchyard/contracts';
 import { createReplayQueue } from './replay-queue.ts';
 import type { Logger } from '@switchyard/telemetry';
@@ -22,6 +22,8 @@ export interface FeedEvent {
 export interface FeedListener {
   /** Receives the next events of all tenants, in order and without gaps. */
   events(events: readonly FeedEvent[]): void;
+  /** Receives an event that the log does not keep. */
+  progress(event: Omit<FeedEvent, 'seq'>): void;
   /** Called when the log was replaced. Events in between are lost. */
   lost(): void;
 }
@@ -58,11 +60,13 @@ export function createEventFeed({ bus, log }: { bus: Bus; log: Logger }): EventF
   let opening: Promise<void> | undefined;
   let close: (() => void) | undefined;
   let polling: Promise<void> | undefined;
+  /** Progress that arrived after events which are still read from the log. */
+  const pendingProgress: Message[] = [];
   let lastEventAt = Number.NEGATIVE_INFINITY;
 
   async function open(): Promise<void> {
     const opened = await bus.log(EVENTS_LOG);
-    const subscription = bus.subscribe(subjects.events, startPolling);
+    const subscription = bus.subscribe(subjects.events, receive);
     try {
       position = await opened.position();
     } catch (error) {
@@ -80,17 +84,35 @@ export function createEventFeed({ bus, log }: { bus: Bus; log: Logger }): EventF
     startPolling(); // Events may have arrived before the subscription.
   }
 
+  function receive(message: Message): void {
+    if (!isProgress(message)) return startPolling();
+    pendingProgress.push(message);
+    if (!polling) deliverProgress();
+  }
+
+  function deliverProgress(): void {
+    for (const message of pendingProgress.splice(0)) {
+      const { subject, data } = message;
+      const event = render({ seq: 0, subject, data, header: (name) => message.header(name) });
+      for (const listener of listeners) listener.progress(event);
+    }
+  }
+
   /** Polls the log, which contains the new event now or in a moment. */
   function startPolling(): void {
     lastEventAt = performance.now();
     polling ??= poll()
       .catch(logReadFailure)
-      .finally(() => (polling = undefined));
+      .finally(() => {
+        polling = undefined;
+        deliverProgress();
+      });
   }
 
   async function poll(): Promise<void> {
     while (close && performance.now() - lastEventAt < LOG_DELAY_MS) {
       const entries = await read(position.seq + 1);
+      deliverProgress();
       if (entries.length === 0) await new Promise((resolve) => void setTimeout(resolve, POLL_INTERVAL_MS).unref());
     }
   }
@@ -169,7 +191,7 @@ export function createEventFeed({ bus, log }: { bus: Bus; log: Logger }): EventF
 }
 
 /** Renders an entry. Entries that are no events, or have no tenant, are not delivered. */
-function render(entry: LogEntry): FeedEvent {
+function render(entry: Pick<LogEntry, 'seq' | 'subject' | 'data' | 'header'>): FeedEvent {
   const { seq } = entry;
   const event = readEvent(entry);
   if (!event) return { seq, tenant: '', text: '' };

@@ -111,6 +111,10 @@ export function createEventReader({ feed, tenant, write, isBehind, onError }: Ev
           if (isBehind()) state = 'waiting';
           else send(events);
         },
+        // Without an id, so that a client that reconnects resumes after the last event of the log.
+        progress(event) {
+          if (state === 'live' && event.tenant === tenant && !isBehind()) write(event.text);
+        },
         lost() {
           lostPosition ??= { reason: 'LOG_LOST', from: `${name}-${next - 1}` };
           [name, next] = [feed.position.name, 1];

@@ -29,7 +29,6 @@ export function registerActivity(app: FastifyInstance, edge: Edge): void {
 const ACTIVITY_EVENTS: ReadonlySet<string> = new Set<EventName>([
   'message:received',
   'message:sent',
-  'message:streaming',
   'session:created',
   'session:expired',
   'audit:event',

@@ -52,6 +52,33 @@ test('streams events of the tenant with name, position and payload', async () =>
   await events.return();
 });
 
+test('streams progress without an id, and a resumed stream does not repeat it', async () => {
+  await using t = await start();
+  const events = readEvents(await t.open());
+  const { name } = await getPosition(t.gateway);
+  assert.deepEqual((await events.next()).value, { retry: '3000', id: `${name}-0` });
+  const progress = { channelId: 'gateway', messageId: 'm', delta: 'a', accumulated: 'a' };
+  const emitProgress = (tenant = 'default') => t.gateway.bus.as({ ...PRINCIPAL, tenant }).emit('message:streaming', progress);
+  emitProgress('elsewhere');
+  t.emitMessage('first');
+  emitProgress();
+  t.emitMessage('second');
+  const seen = await take(events, 3);
+  assert.deepEqual(
+    seen.filter(({ event }) => event === 'message:sent').map(({ id }) => id),
+    [`${name}-1`, `${name}-2`],
+  );
+  assert.deepEqual(
+    seen.filter(({ event }) => event === 'message:streaming'),
+    [{ event: 'message:streaming', data: progress }],
+  );
+  await events.return();
+  const again = readEvents(await t.open({ 'last-event-id': `${name}-0` }));
+  await again.next();
+  assert.deepEqual((await take(again, 2)).map(getContent), ['first', 'second']);
+  await again.return();
+});
+
 test('a resumed stream delivers missed events of its tenant once and in order, on any gateway', async () => {
   await using t = await start();
   const first = readEvents(await t.open());
