@@ -196,7 +196,7 @@ export const TICKETS_BUCKET = {
   readers: ['gateway'],
 } as const satisfies BucketDefinition & Access;
 /** Which revisions each live replica runs, by `<service>.<replica>`: each service writes its own. */
-export const REPLICAS_BUCKET: BucketDefinition & Access = { name: 'replicas', ttlMs: 15_000, writers: SERVICES, readers: SERVICES };
+export const REPLICAS_BUCKET: BucketDefinition & Access = { name: 'replicas', ttlMs: 45_000, writers: SERVICES, readers: SERVICES };
 
 export const BUCKETS: readonly (BucketDefinition & Access)[] = [
   TOKENS_BUCKET,

@@ -4,7 +4,7 @@ import { silentLogger, type Logger } from '@switchyard/telemetry';
 import { z } from 'zod';
 
 /** Well below the TTL of an entry in the replicas bucket. */
-const REPEAT_MS = 5_000;
+const REPEAT_MS = 15_000;
 
 /** The database of a replica. */
 export const StoreClaim = z.object({
@@ -51,7 +51,7 @@ export interface ReplicaReport extends Revisions, AsyncDisposable {
   claim(store: StoreClaim): Promise<number>;
 }
 
-/** Writes the report `<service>.<replica>` on each change and every five seconds. Disposing removes it. */
+/** Writes the report `<service>.<replica>` on each change and every fifteen seconds. Disposing removes it. */
 export async function reportRevisions(bus: Bus, service: string, replica: string, log: Logger = silentLogger()): Promise<ReplicaReport> {
   const bucket = await bus.kv(REPLICAS_BUCKET);
   const key = `${service}.${replica}`;
@@ -59,9 +59,11 @@ export async function reportRevisions(bus: Bus, service: string, replica: string
   let writing: Promise<number> | undefined;
   let changed = false;
   let within: RunningIn | undefined;
+  let closed = false;
 
-  /** Resolves with the revision that contains all changes so far. Changes during a write are merged into the next one. */
+  /** Resolves with the revision that contains all changes so far. Changes during a write are merged into the next one; those after the removal are ignored. */
   function write(): Promise<number> {
+    if (closed) return Promise.resolve(0);
     changed = true;
     return (writing ??= writeChanges().finally(() => (writing = undefined)));
   }
@@ -105,7 +107,7 @@ export async function reportRevisions(bus: Bus, service: string, replica: string
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
       unfollow();
-      changed = false;
+      [closed, changed] = [true, false];
       await writing?.catch(() => undefined);
       await bucket
         .remove(key)

@@ -21,7 +21,7 @@ const EXPIRY_S = (REPLICAS_BUCKET.ttlMs ?? 0) / 1_000;
 /**
  * Admits a replica only if all replicas of its service use the same database; with two databases each replica would see only some
  * of the sessions. The second replica with another database is rejected. A killed replica leaves its report until the TTL; a live one
- * reports again. A new replica therefore waits for a second report or for the expiry. Disposing stops the watch that later detects
+ * reports again, at once when it sees the claim of a new replica. A new replica therefore waits for a second report or for the expiry. Disposing stops the watch that later detects
  * replicas with another database, for example after a machine was suspended.
  */
 export async function claimStore(identity: string, options: ClaimStore): Promise<Disposable> {
@@ -37,6 +37,7 @@ export async function claimStore(identity: string, options: ClaimStore): Promise
 
   function onEntry(entry: BucketEntry): void {
     if (entry.key === report.key) seen = entry.revision;
+    else if (held && isContender(entry, identity)) answer();
     else if (!isRival(entry, identity, since)) rivals.delete(entry.key);
     else if (rivals.has(entry.key)) admitted.reject(new StartError(refusal(service, entry.key)));
     else rivals.add(entry.key);
@@ -46,6 +47,11 @@ export async function claimStore(identity: string, options: ClaimStore): Promise
   function decide(): void {
     if (held) health.set('store', rivals.size === 0, `replicas with another database: ${[...rivals].join(', ')}`);
     else if (seen >= requestCount && rivals.size === 0) admitted.resolve();
+  }
+
+  /** Reports again, so that the new replica knows that this one is alive. */
+  function answer(): void {
+    report.claim({ identity, held }).catch((err: unknown) => log.warn({ err }, 'failed to report the database of this replica; retrying'));
   }
 
   const abort = (): void => admitted.reject(signal?.reason);
@@ -70,6 +76,12 @@ export async function claimStore(identity: string, options: ClaimStore): Promise
     signal?.removeEventListener('abort', abort);
   }
   return { [Symbol.dispose]: () => watch.stop() };
+}
+
+/** Whether a new replica asks for admission with another database. */
+function isContender(entry: BucketEntry, identity: string): boolean {
+  const claim = readClaim(entry);
+  return claim !== undefined && claim.identity !== identity && !claim.held;
 }
 
 /** Whether another replica holds another database, or claimed one before this replica. */
