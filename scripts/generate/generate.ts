@@ -2,14 +2,27 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, rmSync, s
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { natsUsers, type NatsUser } from '@switchyard/bus';
+import { composeServices } from './compose.ts';
 import { grafanaDashboard } from './grafana.ts';
 import { chartFiles, chartLinks } from './helm/charts.ts';
 import { metricsPage } from './metrics-page.ts';
+import { codeOwners, packageLinks } from './packages.ts';
 import { prometheusAlerts, prometheusConfig } from './prometheus.ts';
 import { referencePages } from './reference/pages.ts';
+import { withSection } from './section.ts';
 
 // Generates files from the declarations. Without --write, prints the files that are out of date and fails.
+const COMPOSE = ['  # Begin of the services, written by `make generate`.', '  # End of the services.'] as const;
+const README = ['<!-- Begin of the packages, written by `make generate`. -->', '<!-- End of the packages. -->'] as const;
+
 const generated: Readonly<Record<string, string>> = {
+  '.github/CODEOWNERS': codeOwners(),
+  'docker-compose.yml': withSection('docker-compose.yml', COMPOSE, `${composeServices()}\n`),
+  'README.md': withSection(
+    'README.md',
+    README,
+    `\n**Services:** ${packageLinks('services')}\n\n**Libraries:** ${packageLinks('libs')}\n\n`,
+  ),
   'deploy/nats/users.conf': usersConf(natsUsers()),
   'deploy/prometheus/prometheus.yml': prometheusConfig(),
   'deploy/prometheus/alerts.yml': prometheusAlerts(),

@@ -12,16 +12,12 @@ export function registered(names: ServiceNames, root: string): Record<string, st
   const { name, code, declared } = names;
   const key = name === code ? code : `'${name}': ${code}`;
   const insertions: Record<string, Insertion[]> = {
-    '.github/CODEOWNERS': [[`${owned(`/services/${name}/`, name)}\n`, `/${EMBEDDED}/`]],
-    'README.md': [[` · [${name}](services/${name}/README.md)`, ` · [embedded](${EMBEDDED}/README.md)`]],
-    'docker-compose.yml': [[container(name), '  # Whole connections, to a gateway that says that it takes work.\n']],
     [`${EMBEDDED}/src/services.ts`]: [
       [`import { ${code} } from '@switchyard/${name}';\n`, "import { registry } from '@switchyard/registry';"],
       [`  ${code},\n`, '];'],
     ],
   };
   if (!declared) {
-    insertions['.github/CODEOWNERS']?.push([`${owned(`/${CONTRACTS}/${name}/`, name)}\n`, `/${CONTRACTS}/observability/`]);
     insertions[`${CONTRACTS}/definition/define.ts`] = [[`  '${name}',\n`, '] as const;\nexport type ServiceName']];
     insertions[`${CONTRACTS}/catalog/contracts.ts`] = [
       [`import { ${code} } from '../${name}/contract.ts';\n`, "import { observability } from '../observability/contract.ts';"],
@@ -40,34 +36,6 @@ function depending(root: string, name: string): string {
   const manifest = JSON.parse(readFileSync(`${root}${EMBEDDED}/package.json`, 'utf8')) as { dependencies: Record<string, string> };
   const dependencies = Object.entries({ ...manifest.dependencies, [`@switchyard/${name}`]: '0.1.0' }).sort(([a], [b]) => (a < b ? -1 : 1));
   return `${JSON.stringify({ ...manifest, dependencies: Object.fromEntries(dependencies) }, null, 2)}\n`;
-}
-
-/** The container of the service in docker-compose.yml. */
-function container(name: string): string {
-  return `  ${name}:
-    <<: *service
-    build:
-      context: .
-      dockerfile: deploy/docker/Dockerfile
-      args:
-        IMAGE: ${name}
-    volumes:
-      - type: volume
-        source: keys
-        target: /run/keys
-        read_only: true
-        volume:
-          subpath: ${name}
-    environment:
-      <<: *environment
-      SWITCHYARD_BLOBS: grpc://registry:9480
-      SWITCHYARD_BUS_USER: ${name}
-
-`;
-}
-
-function owned(folder: string, name: string): string {
-  return `${folder.padEnd(27)} @switchyard/${name}`;
 }
 
 function inserted(root: string, file: string, parts: readonly Insertion[]): string {
