@@ -21,8 +21,8 @@ export interface SessionLease {
   readonly fence: number;
   /** Session document as of the holder's last write. */
   session: SessionDocument;
-  /** The previous lease expired without being released, so its holder may have started the queue head. */
-  readonly lapsed: boolean;
+  /** The previous lease expired without being released, so its holder may have started the queue head; false once that head is dequeued. */
+  lapsed: boolean;
   /** Returns whether this process still holds the lease by its own clock. Checked before anything is published or executed. */
   isHeld(): boolean;
   /** Aborted when the lease is lost. */

@@ -84,6 +84,8 @@ export async function workOnSession(
     if (ended === 'handed over') return releaseSession(deps, hold, { begun: true });
     if (ended !== undefined && 'parkUntil' in ended) return releaseSession(deps, hold, ended);
     if (!(await dequeueHead(deps, hold, { entry, ended, waitsFor: overdue ? undefined : waitsFor }))) return;
+    // The earlier lease holder cannot have started a later entry.
+    hold.lapsed = false;
     options = undefined;
     entry = hold.session.queue[0];
   }
