@@ -1,3 +1,6 @@
+export { doubleOf, type QueuedDelivery } from './doubles/double-of.ts';
+export type { OutsideDouble, OutsideHandler } from './doubles/outside-double.ts';
+export type { ReceivedOrder, TurnsDouble } from './doubles/turns-double.ts';
 export { findChromium, findRedisServer } from './processes/system-binary.ts';
 export { createAuthority, type Authority, type Certificate } from './servers/certificates.ts';
 export { startCollector, type Collector, type ReceivedMetric, type ReceivedSpan } from './servers/otlp-collector.ts';
