@@ -9,7 +9,7 @@ export {
   type Outcome,
   type WorkDocument,
 } from './work-document.ts';
-export type { Lease, LeaseTiming } from './lease.ts';
+export { LEASE_TIMING, type Lease, type LeaseTiming } from './lease.ts';
 export { roomCollection, RoomDocument, type AnyWork, type Room, type RoomOptions } from './rooms.ts';
 export { createWork, type AddOptions, type Work } from './work.ts';
 export type { WorkOptions } from './work-options.ts';

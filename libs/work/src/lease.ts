@@ -7,11 +7,14 @@ import type { Outcome, WorkChange } from './work-document.ts';
 const MIN_RETRY_DELAY_MS = 25;
 const MAX_RETRY_DELAY_MS = 1_000;
 
+/** Lease TTL, renewal interval, and the time after which the holder gives up by its own monotonic clock. */
 export interface LeaseTiming {
   leaseMs: number;
   renewMs: number;
   giveUpMs: number;
 }
+
+export const LEASE_TIMING: LeaseTiming = { leaseMs: 6_000, renewMs: 2_000, giveUpMs: 5_000 };
 
 /** The exclusive right to run one document. */
 export interface Lease<D> {

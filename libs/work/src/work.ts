@@ -2,13 +2,12 @@ import { ServiceError, type Principal } from '@switchyard/contracts';
 import { systemClock } from '@switchyard/service-kit';
 import { inserted, type Filter, type OutboxEvent } from '@switchyard/store';
 import { createClaims } from './claims.ts';
-import type { Lease, LeaseTiming } from './lease.ts';
+import { LEASE_TIMING, type Lease } from './lease.ts';
 import { createRooms, getTurnFields, type AnyWork } from './rooms.ts';
 import { createRunner } from './runner.ts';
 import type { Fields, Outcome, WorkChange } from './work-document.ts';
 import type { WorkOptions } from './work-options.ts';
 
-const TIMING: LeaseTiming = { leaseMs: 6_000, renewMs: 2_000, giveUpMs: 5_000 };
 /** Attempts when the state of the document changes between the updates of a wake. */
 const WAKE_ATTEMPTS = 2;
 
@@ -48,7 +47,7 @@ export function createWork<D extends AnyWork>(options: WorkOptions<D>): Work<D> 
   return start(options as unknown as WorkOptions<AnyWork>) as unknown as Work<D>;
 }
 
-function start({ documents, now, timing = TIMING, clock = systemClock, ...options }: WorkOptions<AnyWork>): Work<AnyWork> {
+function start({ documents, now, timing = LEASE_TIMING, clock = systemClock, ...options }: WorkOptions<AnyWork>): Work<AnyWork> {
   const { key } = documents;
   const rooms = options.rooms && createRooms({ work: documents, rooms: options.rooms, now, leaseMs: timing.leaseMs });
   const claims = createClaims({ documents, rooms, owner: options.owner, now, clock, timing });

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { LEASE_TIMING, type LeaseTiming } from '@switchyard/work';
 import { sessions as contract, TURN_DEADLINE_MS, TURNS_LOG } from '@switchyard/contracts';
 import { createModels } from '@switchyard/models';
 import type { Bus } from '@switchyard/bus';
@@ -60,7 +61,7 @@ import { createSessionReset } from './sessions/session-reset.ts';
 import { startExpirySweep } from './sessions/expiry-sweep.ts';
 import { openFailover } from './agents/model-access.ts';
 import { createFrameLogQuota } from './frames/frame-log-quota.ts';
-import { createSessionLeases, LEASE_TIMING, type LeaseTiming } from './queue/session-lease.ts';
+import { createSessionLeases } from './queue/session-lease.ts';
 import { observeTurns } from './turns/store/turn-metrics.ts';
 import type { LauncherDeps } from './turns/turn-launcher.ts';
 import { createIdempotentTurns } from './stateless/idempotent-turns.ts';

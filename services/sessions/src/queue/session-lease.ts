@@ -2,17 +2,9 @@ import { ServiceError } from '@switchyard/contracts';
 import { pause, type Clock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
+import type { LeaseTiming } from '@switchyard/work';
 import type { SessionDocument } from '../model/session-document.ts';
 import { renewLease, type LeaseRequest } from './session-queue.ts';
-
-/** Lease TTL, renewal interval, and the time after which the holder gives up by its own monotonic clock. */
-export interface LeaseTiming {
-  leaseMs: number;
-  renewMs: number;
-  giveUpMs: number;
-}
-
-export const LEASE_TIMING: LeaseTiming = { leaseMs: 6_000, renewMs: 2_000, giveUpMs: 5_000 };
 
 /** Lease on a session, as its holder sees it. */
 export interface SessionLease {
