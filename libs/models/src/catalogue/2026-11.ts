@@ -31,6 +31,7 @@ export const PUBLISHED: readonly Published[] = [
   openai('gpt-5-mini', 'GPT-5 mini', { contextWindow: 400_000, maxTokens: 128_000, reasoning: true, cost: [0.25, 2, 0.025, 0] }),
   openai('gpt-4.1', 'GPT-4.1', { contextWindow: 1_047_576, maxTokens: 32_768, reasoning: false, cost: [2, 8, 0.5, 0] }),
   openai('gpt-4.1-mini', 'GPT-4.1 mini', { contextWindow: 1_047_576, maxTokens: 32_768, reasoning: false, cost: [0.4, 1.6, 0.1, 0] }),
+  openai('gpt-4o', 'GPT-4o', { contextWindow: 128_000, maxTokens: 16_384, reasoning: false, cost: [2.5, 10, 1.25, 0] }),
   openai('gpt-4o-mini', 'GPT-4o mini', { contextWindow: 128_000, maxTokens: 16_384, reasoning: false, cost: [0.15, 0.6, 0.075, 0] }),
   anthropic('claude-sonnet-4-6', 'Claude Sonnet 4.6', 64_000, [3, 15, 0.3, 3.75]),
   anthropic('claude-opus-4-6', 'Claude Opus 4.6', 64_000, [5, 25, 0.5, 6.25]),

@@ -124,7 +124,7 @@ const IMAGE_TYPES = new Map([
 ]);
 
 function renderImage(address: string): Extract<Part, { type: 'file' }> {
-  const [, dataType, base64] = /^data:(image\/[\w.+-]+);base64,(.*)$/s.exec(address) ?? [];
+  const [, dataType, base64] = /^data:((?:image|video)\/[\w.+-]+);base64,(.*)$/s.exec(address) ?? [];
   if (dataType !== undefined && base64 !== undefined) return { type: 'file', mediaType: dataType, data: { type: 'data', data: base64 } };
   const url = new URL(address);
   const mediaType = IMAGE_TYPES.get(url.pathname.split('.').at(-1)?.toLowerCase() ?? '') ?? 'image/jpeg';

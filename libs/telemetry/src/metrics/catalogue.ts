@@ -35,6 +35,19 @@ export const METRICS = {
     help: 'Bytes not yet read by WebSocket clients.',
     labels: [],
   },
+  'switchyard.media.documents': {
+    kind: 'counter',
+    unit: '{document}',
+    help: 'Documents and pages that a parser process read, by outcome: parsed, a kind of refusal, timed_out, crashed.',
+    labels: ['outcome'],
+  },
+  'switchyard.media.duration': {
+    kind: 'histogram',
+    unit: 's',
+    help: 'Duration of calls to media providers: transcription, speech, image, vision, video.',
+    labels: ['kind', 'provider', 'outcome'],
+    bounds: MODEL_SECONDS,
+  },
   'switchyard.method.duration': {
     kind: 'histogram',
     unit: 's',
