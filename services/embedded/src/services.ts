@@ -1,5 +1,6 @@
 import { memory } from '@switchyard/memory';
 import { graph } from '@switchyard/graph';
+import { media } from '@switchyard/media';
 import { registry } from '@switchyard/registry';
 import { scheduler } from '@switchyard/scheduler';
 import { secrets } from '@switchyard/secrets';
@@ -14,4 +15,5 @@ export const services: readonly AnyService[] = [
   memory,
   scheduler,
   graph,
+  media,
 ];

@@ -21,7 +21,7 @@ test('an owner is a service or a namespace with methods, and is served when all 
   for (const [path, owner] of Object.entries(SETTING_OWNERS))
     assert.ok(listMethods(owner).length > 0, `${path} is for ${owner}, which has no method`);
   assert.deepEqual(
-    [isServed('sessions'), isServed('sessions/agent'), isServed('sessions/subagent'), isServed('registry'), isServed('media')],
+    [isServed('sessions'), isServed('sessions/agent'), isServed('sessions/subagent'), isServed('registry'), isServed('browser')],
     [false, true, false, true, false],
   );
 });
@@ -41,6 +41,6 @@ test('one method of a service demands no setting, a whole namespace demands its 
   );
   const channels = serving((name) => name.startsWith('channels.'));
   assert.ok(channels.includes('channels') && !channels.includes('streaming') && !channels.includes('deliveryQueue'), channels.join());
-  const speech = serving((name) => name.startsWith('tts.'));
-  assert.ok(speech.includes('tts') && !speech.includes('media'), speech.join());
+  const messages = serving((name) => name.startsWith('message.'));
+  assert.ok(messages.includes('streaming') && !messages.includes('deliveryQueue'), messages.join());
 });

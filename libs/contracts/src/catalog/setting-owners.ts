@@ -95,6 +95,9 @@ const PART_OWNERS: Readonly<Record<string, Owner>> = {
   // Only a scheduler begins turns by the clock: until then no turn is a scheduled one.
   'integrations.autoReply': 'channels/message',
   'integrations.mcp': 'tools/mcp',
+  // Voice notes are transcribed when they arrive on a channel.
+  'media.transcription.autoTranscribe': 'channels/message',
+  'media.transcription.preflight': 'channels/message',
   'queue.laneAssignment.scheduledLane': 'scheduler',
   'security.actionConfirmation': 'sessions/admin.approval',
   'security.agentToAgent': 'sessions/subagent',
@@ -133,6 +136,12 @@ const UNREAD_OF_BUILT_OWNERS: readonly string[] = [
   // Jobs and leases are documents, so there are no folders, lock files or log files.
   'scheduler.cron.storeDir',
   'scheduler.execution',
+  // Media pass between processes through pipes, so there are no temporary files.
+  'media.infrastructure.tempCleanupIntervalMs',
+  'media.infrastructure.tempFileTtlMs',
+  // Pages without text are reported and not rendered.
+  'media.documentExtraction.pdfImageFallback',
+  'media.documentExtraction.pdfImageFallbackThreshold',
   // The scheduler does not support these yet.
   'agents.*.operationModels.cron',
   'agents.*.operationModels.taskExtraction',

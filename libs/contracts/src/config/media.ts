@@ -20,6 +20,15 @@ const DOCUMENT_TYPES = [
   'text/x-python',
   'text/x-typescript',
   'application/x-sh',
+  'image/svg+xml',
+  'message/rfc822',
+  'application/epub+zip',
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  'application/vnd.oasis.opendocument.text',
+  'application/vnd.oasis.opendocument.spreadsheet',
+  'application/vnd.oasis.opendocument.presentation',
 ];
 
 const transcription = z

@@ -16,6 +16,7 @@ export const DocumentText = z.object({
   truncated: z.boolean().describe('truncated at the character limit'),
   durationMs: DurationMs,
   pageCount: Count.optional(),
+  notice: z.enum(['scanned']).optional().describe('scanned: the pages have no text'),
 });
 
 const tested = { provider: boundedString(MAX.name), model: boundedString(MAX.name) };

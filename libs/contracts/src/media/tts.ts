@@ -5,7 +5,12 @@ import { defineMethods } from '../definition/define.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
 /** A spoken text, as a file of the agent's workspace that is removed after an hour. */
-export const SpokenFile = z.object({ filePath: boundedString(MAX.path), mimeType: boundedString(MAX.name), sizeBytes: Count });
+export const SpokenFile = z.object({
+  filePath: boundedString(MAX.path),
+  mimeType: boundedString(MAX.name),
+  sizeBytes: Count,
+  mediaPath: boundedString(MAX.path).optional().describe('where the bytes can be fetched'),
+});
 
 /** Whether a reply is to be spoken, and the reply without its directives. */
 export const SpeechDecision = z.object({

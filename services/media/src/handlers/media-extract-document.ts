@@ -1,0 +1,9 @@
+import type { Handler } from '@switchyard/bus';
+import { extractDocument, maxDocumentBytes } from '../documents/extract-document.ts';
+import type { MediaDeps } from '../media-deps.ts';
+import { readAttachment } from '../sources/read-attachment.ts';
+
+export function mediaExtractDocument(deps: MediaDeps): Handler<'media.extract_document'> {
+  return async ({ attachment_url: address }, ctx) =>
+    extractDocument(deps, await readAttachment(deps, address, { ctx, maxBytes: maxDocumentBytes(deps) }), ctx);
+}

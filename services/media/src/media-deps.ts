@@ -1,0 +1,29 @@
+import type { BlobStore } from '@switchyard/blob';
+import type { Bus } from '@switchyard/bus';
+import type { Cache } from '@switchyard/cache';
+import type { MediaModels, Models } from '@switchyard/models';
+import type { Settings } from '@switchyard/service-kit';
+import type { AnswerCache } from './answers/answer-cache.ts';
+import type { DocumentParser } from './documents/parser-process.ts';
+import type { Attachments } from './sources/attachment.ts';
+import type { RemoteFiles } from './sources/remote-file.ts';
+
+export type MediaSettings = Settings<'media' | 'tts' | 'imageGen' | 'models' | 'providers' | 'security'>;
+
+/** What the handlers of this service share. */
+export interface MediaDeps {
+  settings: MediaSettings;
+  bus: Bus;
+  log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
+  blobs: () => Promise<BlobStore>;
+  cache: () => Promise<Cache>;
+  remote: RemoteFiles;
+  attachments: Attachments;
+  parser: DocumentParser;
+  /** Speech and images. */
+  media: MediaModels;
+  /** Models that describe images and videos. */
+  models: Models;
+  answers: AnswerCache;
+  now: () => number;
+}

@@ -1,0 +1,101 @@
+import type { Extracted } from '../extracted.ts';
+import { DocumentRefusal, type ParseRequest } from '../protocol.ts';
+import { formatTable } from '../text/html-to-markdown.ts';
+import { findAll, localName, parseXml, type XmlNode } from '../text/xml.ts';
+import { readZip } from '../text/zip.ts';
+
+const MAX_DEPTH = 200;
+const MAX_REPEATED_SPACES = 100;
+
+/** Texts and presentations of OpenDocument. */
+export async function parseOdf(bytes: Uint8Array, { maxPages }: ParseRequest): Promise<Extracted> {
+  const files = await readZip(bytes);
+  const manifest = files.get('META-INF/manifest.xml')?.toString('utf8') ?? '';
+  if (manifest.includes('encryption-data')) throw new DocumentRefusal('encrypted', 'the document is protected by a password');
+  const content = files.get('content.xml');
+  if (content === undefined) throw new DocumentRefusal('damaged', 'the document has no content.xml');
+  const root = parseXml(content);
+  const slides = findAll(root, 'page').filter((node) => node.nodeName.startsWith('draw:'));
+  if (slides.length > 0) {
+    const parts = slides.slice(0, maxPages).map((slide, at) => `[slide ${at + 1}]\n\n${renderBlocks(slide, 0)}`);
+    return { text: tidy(parts.join('\n\n')), pageCount: slides.length, truncated: slides.length > maxPages };
+  }
+  const [body] = findAll(root, 'body');
+  return { text: tidy(body === undefined ? '' : renderBlocks(body, 0)) };
+}
+
+function tidy(text: string): string {
+  return text.replaceAll(/\n{3,}/g, '\n\n').trim();
+}
+
+function renderBlocks(node: XmlNode, depth: number): string {
+  if (depth > MAX_DEPTH) return node.textContent ?? '';
+  let text = '';
+  for (const child of node.childNodes) {
+    switch (localName(child)) {
+      case 'h':
+        text += `\n\n${'#'.repeat(Math.min(6, Number(child.getAttribute?.('text:outline-level') ?? 1) || 1))} ${inline(child, 0).trim()}\n\n`;
+        break;
+      case 'p':
+        text += `\n\n${inline(child, 0).trim()}\n\n`;
+        break;
+      case 'list':
+        text += `\n\n${renderList(child, 0)}\n\n`;
+        break;
+      case 'table':
+        text += `\n\n${renderTable(child)}\n\n`;
+        break;
+      case 'tracked-changes':
+      case 'annotation':
+      case 'sequence-decls':
+        break;
+      default:
+        text += renderBlocks(child, depth + 1);
+    }
+  }
+  return text;
+}
+
+function renderList(node: XmlNode, level: number): string {
+  const lines: string[] = [];
+  for (const item of node.childNodes) {
+    if (localName(item) !== 'list-item') continue;
+    for (const part of item.childNodes) {
+      if (localName(part) === 'list' && level < MAX_DEPTH) lines.push(renderList(part, level + 1));
+      else if (/^[ph]$/.test(localName(part))) lines.push(`${'  '.repeat(level)}- ${inline(part, 0).trim()}`);
+    }
+  }
+  return lines.join('\n');
+}
+
+function renderTable(table: XmlNode): string {
+  return formatTable(
+    findAll(table, 'table-row').map((row) =>
+      [...row.childNodes]
+        .filter((cell) => localName(cell) === 'table-cell')
+        .map((cell) => renderBlocks(cell, 0).replaceAll(/\s+/g, ' ').trim()),
+    ),
+  );
+}
+
+function inline(node: XmlNode, depth: number): string {
+  if (depth > MAX_DEPTH) return node.textContent ?? '';
+  let text = '';
+  for (const child of node.childNodes) {
+    const name = localName(child);
+    if (child.nodeType === 3) text += child.textContent ?? '';
+    else if (name === 's') text += ' '.repeat(Math.min(MAX_REPEATED_SPACES, Number(child.getAttribute?.('text:c') ?? 1) || 1));
+    else if (name === 'tab') text += '\t';
+    else if (name === 'line-break') text += '\n';
+    else if (name === 'annotation') continue;
+    else if (name === 'a') text += renderLink(child, depth);
+    else text += inline(child, depth + 1);
+  }
+  return text;
+}
+
+function renderLink(node: XmlNode, depth: number): string {
+  const text = inline(node, depth + 1).trim();
+  const url = node.getAttribute?.('xlink:href') ?? '';
+  return /^(?:https?|mailto):/.test(url) && url !== text ? `[${text}](${url})` : text;
+}

@@ -1,0 +1,42 @@
+import { DOMParser } from 'linkedom';
+import { decodeText } from './decode-text.ts';
+
+/** Removes the document type with its internal subset, so that no entity of a document is defined. */
+export function withoutDtd(xml: string): string {
+  return xml.replaceAll(/<!DOCTYPE[^[>]*(?:\[[\s\S]*?\]\s*)?>/gi, '').replaceAll(/<!ENTITY[^>]*>/gi, '');
+}
+
+export type XmlDocument = ReturnType<typeof parseXml>;
+
+/** Parses XML of an office format. */
+export function parseXml(bytes: Uint8Array) {
+  return new DOMParser().parseFromString(withoutDtd(decodeText(bytes)), 'text/xml');
+}
+
+/** A node of linkedom, whose types miss fields of the DOM. */
+export interface XmlNode {
+  nodeType: number;
+  nodeName: string;
+  localName?: string;
+  textContent: string | null;
+  childNodes: Iterable<XmlNode>;
+  getAttribute?(name: string): string | null;
+}
+
+/** The name of an element without its prefix; empty for other nodes. */
+export function localName(node: XmlNode): string {
+  if (node.nodeType !== 1) return '';
+  const name = node.nodeName;
+  return name.slice(name.indexOf(':') + 1);
+}
+
+/** All elements of a name below a node, in the order of the document. Does not recurse, because documents nest as deep as they like. */
+export function findAll(root: XmlNode, name: string): XmlNode[] {
+  const found: XmlNode[] = [];
+  const pending: XmlNode[] = [...root.childNodes].toReversed();
+  for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
+    if (localName(node) === name) found.push(node);
+    pending.push(...[...node.childNodes].toReversed());
+  }
+  return found;
+}
