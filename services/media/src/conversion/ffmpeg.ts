@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { ServiceError } from '@switchyard/contracts';
-import { explainNoChildren, requireChildren } from '../documents/child-permission.ts';
-import { runChild } from '../documents/child-run.ts';
+import { explainNoChildren, requireChildren } from '../processes/child-permission.ts';
+import { runChild } from '../processes/child-run.ts';
 
 /** Told wherever ffmpeg is missing. */
 export const NO_FFMPEG = 'Install the package ffmpeg.';

@@ -2,7 +2,7 @@ import type { Ctx } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
 import { reportInjection } from '../links/report-injection.ts';
 import { wrapExternalContent } from '../links/external-content.ts';
-import type { MediaDeps } from '../media-deps.ts';
+import type { MediaDeps } from '../deps/media-deps.ts';
 import { fileTooLarge } from '../sources/file-too-large.ts';
 import type { SourceFile } from '../sources/source-file.ts';
 

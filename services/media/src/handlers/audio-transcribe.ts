@@ -1,7 +1,7 @@
 import type { Handler } from '@switchyard/bus';
 import { MAX, ServiceError } from '@switchyard/contracts';
 import { decodeBase64 } from '../sources/base64.ts';
-import type { MediaDeps } from '../media-deps.ts';
+import type { MediaDeps } from '../deps/media-deps.ts';
 import { transcribe } from '../transcription/transcribe.ts';
 
 /** The failure of a transcription is part of the result, as the interface requires. */

@@ -1,10 +1,10 @@
 import type { Ctx, Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
 import { prepareImage } from '../images/prepare-image.ts';
-import type { MediaDeps } from '../media-deps.ts';
+import type { MediaDeps } from '../deps/media-deps.ts';
 import { decodeBase64 } from '../sources/base64.ts';
 import { fileTooLarge } from '../sources/file-too-large.ts';
-import { readAttachment } from '../sources/read-attachment.ts';
+import { readAttachment } from './read-attachment.ts';
 import { readWorkspaceFile } from '../sources/workspace-file.ts';
 import { denyByScope, describe, requireDescriber } from '../vision/describe.ts';
 

@@ -1,6 +1,6 @@
 import type { Ctx, Handler } from '@switchyard/bus';
 import { MAX, ServiceError } from '@switchyard/contracts';
-import type { MediaDeps } from '../media-deps.ts';
+import type { MediaDeps } from '../deps/media-deps.ts';
 import { findPainter } from '../providers/configured-providers.ts';
 import { askInOrder } from '../providers/provider-chain.ts';
 import { detectMedia } from '../transcription/detect-audio.ts';

@@ -1,6 +1,6 @@
 import type { Handler } from '@switchyard/bus';
 import { enrichText } from '../links/enrich-text.ts';
-import type { MediaDeps } from '../media-deps.ts';
+import type { MediaDeps } from '../deps/media-deps.ts';
 
 export function linkProcess(deps: MediaDeps): Handler<'link.process'> {
   return ({ text }, ctx) => enrichText(deps, text, ctx);

@@ -1,7 +1,7 @@
 import type { Ctx, Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
-import type { MediaDeps } from '../media-deps.ts';
-import { readAttachment } from '../sources/read-attachment.ts';
+import type { MediaDeps } from '../deps/media-deps.ts';
+import { readAttachment } from './read-attachment.ts';
 import { detectMedia } from '../transcription/detect-audio.ts';
 import { denyByScope, describe, requireDescriber, type Described } from '../vision/describe.ts';
 

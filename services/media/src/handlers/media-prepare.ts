@@ -2,7 +2,7 @@ import type { Ctx, Handler } from '@switchyard/bus';
 import { ServiceError, type BlobRef } from '@switchyard/contracts';
 import { extractDocument } from '../documents/extract-document.ts';
 import { prepareImage } from '../images/prepare-image.ts';
-import type { MediaDeps } from '../media-deps.ts';
+import type { MediaDeps } from '../deps/media-deps.ts';
 import { cutAtWord } from '../parsers/text/cut-text.ts';
 import { readStoredFile } from '../sources/stored-file.ts';
 import type { SourceFile } from '../sources/source-file.ts';

@@ -1,5 +1,5 @@
 import type { Handler } from '@switchyard/bus';
-import type { MediaDeps } from '../media-deps.ts';
+import type { MediaDeps } from '../deps/media-deps.ts';
 import { findPainter, findSpeaker, listTranscribers } from '../providers/configured-providers.ts';
 import { listDescribers } from '../vision/vision-models.ts';
 

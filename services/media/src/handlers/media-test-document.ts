@@ -1,6 +1,6 @@
 import type { Handler } from '@switchyard/bus';
 import { extractDocument, maxDocumentBytes } from '../documents/extract-document.ts';
-import type { MediaDeps } from '../media-deps.ts';
+import type { MediaDeps } from '../deps/media-deps.ts';
 import { readWorkspaceFile } from '../sources/workspace-file.ts';
 
 export function mediaTestDocument(deps: MediaDeps): Handler<'media.test.document'> {

@@ -1,6 +1,6 @@
 import type { Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
-import type { MediaDeps } from '../media-deps.ts';
+import type { MediaDeps } from '../deps/media-deps.ts';
 import { DEV_SPEECH } from '../providers/configured-providers.ts';
 import { decodeBase64 } from '../sources/base64.ts';
 import { FILE_FORMATS } from '../speech/speech-format.ts';

@@ -1,7 +1,7 @@
 import type { Handler } from '@switchyard/bus';
-import type { MediaDeps } from '../media-deps.ts';
+import type { MediaDeps } from '../deps/media-deps.ts';
 import { maxAudioBytes, transcribe } from '../transcription/transcribe.ts';
-import { readAttachment } from '../sources/read-attachment.ts';
+import { readAttachment } from './read-attachment.ts';
 
 export function mediaTranscribe(deps: MediaDeps): Handler<'media.transcribe'> {
   return async ({ attachment_url: address, language }, ctx) => {

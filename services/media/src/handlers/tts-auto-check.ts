@@ -1,5 +1,5 @@
 import type { Handler } from '@switchyard/bus';
-import type { MediaDeps } from '../media-deps.ts';
+import type { MediaDeps } from '../deps/media-deps.ts';
 import { parseDirectives } from '../speech/directives.ts';
 
 /** Decides by the mode of the settings. A reply with a file is never spoken. */

@@ -1,5 +1,5 @@
 import type { Handler } from '@switchyard/bus';
-import type { MediaDeps } from '../media-deps.ts';
+import type { MediaDeps } from '../deps/media-deps.ts';
 import { storeSpeech } from '../speech/speech-file.ts';
 import { synthesize } from '../speech/synthesize.ts';
 

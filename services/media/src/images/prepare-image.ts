@@ -1,9 +1,9 @@
 import { ServiceError } from '@switchyard/contracts';
 import { convertImage, hasFfmpeg, NO_FFMPEG } from '../conversion/ffmpeg.ts';
-import { requireChildren } from '../documents/child-permission.ts';
-import { runChild } from '../documents/child-run.ts';
-import { buildParserCommand } from '../documents/sandbox.ts';
-import type { ImageRequest, ImageResponse } from '../parsers/image-protocol.ts';
+import { requireChildren } from '../processes/child-permission.ts';
+import { runChild } from '../processes/child-run.ts';
+import { buildParserCommand } from '../processes/sandbox.ts';
+import type { ImageRequest, ImageResponse } from '../parsers/protocol/image-protocol.ts';
 import { detectMedia } from '../transcription/detect-audio.ts';
 import type { Visual } from '../vision/visual.ts';
 

@@ -1,4 +1,4 @@
-import type { MediaDeps } from '../media-deps.ts';
+import type { MediaDeps } from '../deps/media-deps.ts';
 import { DEV_IMAGE } from '../providers/configured-providers.ts';
 
 const SIDE = 256;

@@ -1,6 +1,6 @@
 import type { Ctx } from '@switchyard/bus';
 import { MAX, ServiceError } from '@switchyard/contracts';
-import type { MediaDeps } from '../media-deps.ts';
+import type { MediaDeps } from '../deps/media-deps.ts';
 import { reportInjection } from './report-injection.ts';
 import { cutAtSentence } from '../parsers/text/cut-text.ts';
 import { findLinks } from './find-links.ts';

@@ -41,8 +41,8 @@ function detectTextType(sample: string, isWhole: boolean): string {
   if (/^#!.{0,100}\b(?:ba|z|da|k)?sh\b/.test(start)) return 'application/x-sh';
   if (/^#!.{0,100}\bpython/.test(start)) return 'text/x-python';
   if (/^#!.{0,100}\b(?:node|deno|bun)\b/.test(start)) return 'text/javascript';
-  const markup = start.replace(/^(?:<\?xml[^>]*>|<!--[\s\S]*?-->|\s+)+/i, '');
-  if (/^(?:<!doctype\s+svg[^>]*>\s*)?<svg[\s>]/i.test(markup)) return 'image/svg+xml';
+  const markup = start.replace(/^(?:<\?xml[^>]*>|<!--[\s\S]*?-->|<!doctype\s+svg[^[>]*(?:\[[^\]]*\]\s*)?>|\s+)+/i, '');
+  if (/^<svg[\s>]/i.test(markup)) return 'image/svg+xml';
   if (/^<!doctype\s+html|^<(?:html|head|body|title|meta|div|p|h[1-6]|table|article|main|script|style)[\s>/]/i.test(markup))
     return 'text/html';
   if (/^<\?xml\s|^<[A-Za-z_][\w.:-]*[\s>/]/.test(start)) return 'application/xml';

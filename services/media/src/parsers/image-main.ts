@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import sharp, { type Sharp } from 'sharp';
-import type { ImageRequest, ImageResponse } from './image-protocol.ts';
+import type { ImageRequest, ImageResponse } from './protocol/image-protocol.ts';
 
 // The process prepares one image from its input and writes one response: a header in JSON, and the bytes.
 const QUALITIES = [85, 70, 55, 40];

@@ -1,6 +1,6 @@
 import { detectType, TEXT_TYPES } from './detect-type.ts';
-import type { Extracted } from './extracted.ts';
-import { DocumentRefusal, type ParsedDocument, type ParseRequest } from './protocol.ts';
+import type { Extracted } from './protocol/extracted.ts';
+import { DocumentRefusal, type ParsedDocument, type ParseRequest } from './protocol/protocol.ts';
 import { cutAtWord } from './text/cut-text.ts';
 import { decodeText } from './text/decode-text.ts';
 
@@ -30,6 +30,8 @@ export async function parseDocument(bytes: Uint8Array<ArrayBuffer>, request: Par
   const mimeType = await detectType(bytes, request.charset);
   const load = Object.hasOwn(PARSERS, mimeType) ? PARSERS[mimeType] : undefined;
   if (load === undefined && !TEXT_TYPES.has(mimeType)) {
+    // An office document whose end is missing looks like any other archive; reading it names the damage.
+    if (mimeType === 'application/zip') await (await import('./text/zip.ts')).readZip(bytes);
     throw new DocumentRefusal('unsupported', `documents of type ${mimeType} are not supported`);
   }
   if (!request.allowedTypes.includes(mimeType)) {

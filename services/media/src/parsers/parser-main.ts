@@ -1,6 +1,6 @@
 import { buffer } from 'node:stream/consumers';
 import { parseDocument } from './parse-document.ts';
-import { decodeMessage, DocumentRefusal, type ParseResponse } from './protocol.ts';
+import { decodeMessage, DocumentRefusal, type ParseResponse } from './protocol/protocol.ts';
 
 // The process parses one document from its input and writes one response. Libraries must not write to the output.
 const ignore = (): void => undefined;

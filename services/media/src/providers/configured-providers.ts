@@ -1,5 +1,5 @@
 import type { MediaModels } from '@switchyard/models';
-import type { MediaSettings } from '../media-deps.ts';
+import type { MediaSettings } from '../deps/media-deps.ts';
 import type { Candidate } from './provider-chain.ts';
 
 const TRANSCRIPTION_MODELS = { openai: 'gpt-4o-mini-transcribe', groq: 'whisper-large-v3-turbo', deepgram: 'nova-3' } as const;

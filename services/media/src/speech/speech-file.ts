@@ -1,6 +1,6 @@
 import { createSource, mintBlobId, putBlob, type BlobStore } from '@switchyard/blob';
 import { ServiceError, type Principal } from '@switchyard/contracts';
-import type { MediaSettings } from '../media-deps.ts';
+import type { MediaSettings } from '../deps/media-deps.ts';
 import { fileTooLarge } from '../sources/file-too-large.ts';
 import type { Speech } from './convert-speech.ts';
 import { FILE_FORMATS } from './speech-format.ts';

@@ -1,6 +1,6 @@
 import { MAX, ServiceError } from '@switchyard/contracts';
 import { SPEECH_FORMATS, type SpeechFormat } from '@switchyard/models';
-import type { MediaSettings } from '../media-deps.ts';
+import type { MediaSettings } from '../deps/media-deps.ts';
 
 interface FileFormat {
   mimeType: string;

@@ -1,6 +1,6 @@
 import type { Ctx } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
-import type { MediaDeps } from '../media-deps.ts';
+import type { MediaDeps } from '../deps/media-deps.ts';
 import { findSpeaker } from '../providers/configured-providers.ts';
 import { askInOrder, type Candidate } from '../providers/provider-chain.ts';
 import { convertSpeech, type Speech } from './convert-speech.ts';

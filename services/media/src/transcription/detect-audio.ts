@@ -1,5 +1,4 @@
 import { ServiceError } from '@switchyard/contracts';
-import { fileTypeFromBuffer } from 'file-type';
 
 /** Bytes that decide the type of a media file. */
 const HEAD_BYTES = 65_536;
@@ -18,11 +17,11 @@ const SOUND_TYPES: Readonly<Record<string, string>> = {
   'audio/ogg; codecs=opus': 'audio/ogg',
   'audio/vnd.wave': 'audio/wav',
   'audio/x-m4a': 'audio/mp4',
-  'audio/x-flac': 'audio/flac',
 };
 
 /** Detects what a file is from its first bytes, never from its name or a header. */
 export async function detectMedia(bytes: Uint8Array): Promise<DetectedMedia> {
+  const { fileTypeFromBuffer } = await import('file-type'); // loaded with the first file
   const mimeType = (await fileTypeFromBuffer(bytes.subarray(0, HEAD_BYTES)))?.mime ?? 'application/octet-stream';
   const [first] = mimeType.split('/');
   return { kind: first === 'audio' || first === 'image' || first === 'video' ? first : 'other', mimeType };
@@ -35,7 +34,7 @@ export async function requireAudio(bytes: Uint8Array): Promise<string> {
   if (kind !== 'audio' && kind !== 'video' && mimeType !== 'application/ogg') {
     throw invalidAudio(`expected audio, got ${mimeType === 'application/octet-stream' ? 'bytes of no known format' : mimeType}`);
   }
-  return SOUND_TYPES[mimeType] ?? (kind === 'video' ? mimeType : mimeType);
+  return SOUND_TYPES[mimeType] ?? mimeType;
 }
 
 function invalidAudio(message: string): ServiceError {

@@ -1,5 +1,5 @@
 import type { Ctx } from '@switchyard/bus';
-import type { MediaDeps } from '../media-deps.ts';
+import type { MediaDeps } from '../deps/media-deps.ts';
 import { listTranscribers } from '../providers/configured-providers.ts';
 import { askInOrder, type Candidate } from '../providers/provider-chain.ts';
 import { fileTooLarge } from '../sources/file-too-large.ts';

@@ -1,6 +1,6 @@
 import type { Ctx } from '@switchyard/bus';
 import { MAX, ServiceError } from '@switchyard/contracts';
-import type { MediaDeps } from '../media-deps.ts';
+import type { MediaDeps } from '../deps/media-deps.ts';
 import { askInOrder, type Candidate } from '../providers/provider-chain.ts';
 import { describeForDevelopment } from './dev-vision.ts';
 import { isAllowedByScope, SCOPE_DENIED } from './scope-rules.ts';

@@ -1,4 +1,4 @@
-import type { MediaSettings } from '../media-deps.ts';
+import type { MediaSettings } from '../deps/media-deps.ts';
 
 /** Text of a result that the scope rules deny. */
 export const SCOPE_DENIED = 'Image and video analysis is not available in this context.';

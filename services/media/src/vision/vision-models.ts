@@ -1,5 +1,5 @@
 import type { CatalogueEntry } from '@switchyard/models';
-import type { MediaDeps } from '../media-deps.ts';
+import type { MediaDeps } from '../deps/media-deps.ts';
 import type { Candidate } from '../providers/provider-chain.ts';
 
 export type VisualKind = 'image' | 'video';

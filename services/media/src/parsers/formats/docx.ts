@@ -1,5 +1,5 @@
 import mammoth from 'mammoth';
-import type { Extracted } from '../extracted.ts';
+import type { Extracted } from '../protocol/extracted.ts';
 import { htmlToMarkdown, parseHtmlText } from '../text/html-to-markdown.ts';
 import { readZip } from '../text/zip.ts';
 

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
-import type { Extracted } from '../extracted.ts';
-import { DocumentRefusal } from '../protocol.ts';
+import type { Extracted } from '../protocol/extracted.ts';
+import { DocumentRefusal } from '../protocol/protocol.ts';
 import { decodeText } from '../text/decode-text.ts';
 import { htmlToMarkdown, parseHtmlText } from '../text/html-to-markdown.ts';
 import { findAll, parseXml, type XmlNode } from '../text/xml.ts';

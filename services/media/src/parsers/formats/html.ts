@@ -1,5 +1,5 @@
-import type { Extracted } from '../extracted.ts';
-import type { ParseRequest } from '../protocol.ts';
+import type { Extracted } from '../protocol/extracted.ts';
+import type { ParseRequest } from '../protocol/protocol.ts';
 import { decodeText } from '../text/decode-text.ts';
 import type { HtmlDocument } from '../text/html-document.ts';
 import { htmlToMarkdown, parseHtmlText, readTitle } from '../text/html-to-markdown.ts';

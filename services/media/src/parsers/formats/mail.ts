@@ -1,5 +1,5 @@
 import PostalMime, { type Address } from 'postal-mime';
-import type { Extracted } from '../extracted.ts';
+import type { Extracted } from '../protocol/extracted.ts';
 import { htmlToMarkdown, parseHtmlText } from '../text/html-to-markdown.ts';
 
 const MAX_NESTING = 20;

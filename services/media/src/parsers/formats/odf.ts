@@ -1,5 +1,5 @@
-import type { Extracted } from '../extracted.ts';
-import { DocumentRefusal, type ParseRequest } from '../protocol.ts';
+import type { Extracted } from '../protocol/extracted.ts';
+import { DocumentRefusal, type ParseRequest } from '../protocol/protocol.ts';
 import { formatTable } from '../text/html-to-markdown.ts';
 import { findAll, localName, parseXml, type XmlNode } from '../text/xml.ts';
 import { readZip } from '../text/zip.ts';

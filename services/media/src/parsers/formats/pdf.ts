@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { getDocument, PasswordException, VerbosityLevel } from 'pdfjs-dist/legacy/build/pdf.mjs';
-import type { Extracted } from '../extracted.ts';
-import { DocumentRefusal, type ParseRequest } from '../protocol.ts';
+import type { Extracted } from '../protocol/extracted.ts';
+import { DocumentRefusal, type ParseRequest } from '../protocol/protocol.ts';
 
 const PACKAGE = dirname(createRequire(import.meta.url).resolve('pdfjs-dist/package.json'));
 /** Share of the font size that separates two words on a line. */

@@ -1,6 +1,6 @@
 import { read, utils, type CellObject, type WorkSheet } from '@e965/xlsx';
-import type { Extracted } from '../extracted.ts';
-import type { ParseRequest } from '../protocol.ts';
+import type { Extracted } from '../protocol/extracted.ts';
+import type { ParseRequest } from '../protocol/protocol.ts';
 import { formatTable } from '../text/html-to-markdown.ts';
 import { readZip } from '../text/zip.ts';
 

@@ -1,5 +1,5 @@
 import { DOMParser } from 'linkedom';
-import type { Extracted } from '../extracted.ts';
+import type { Extracted } from '../protocol/extracted.ts';
 import { decodeText } from '../text/decode-text.ts';
 import { withoutDtd } from '../text/xml.ts';
 

@@ -1,5 +1,5 @@
 import { fromBuffer, type Entry, type ZipFile } from 'yauzl';
-import { DocumentRefusal } from '../protocol.ts';
+import { DocumentRefusal } from '../protocol/protocol.ts';
 
 const MAX_ENTRIES = 1_000;
 const MAX_BYTES = 64 * 1024 * 1024;

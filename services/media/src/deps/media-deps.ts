@@ -3,10 +3,10 @@ import type { Bus } from '@switchyard/bus';
 import type { Cache } from '@switchyard/cache';
 import type { MediaModels, Models } from '@switchyard/models';
 import type { Settings } from '@switchyard/service-kit';
-import type { AnswerCache } from './answers/answer-cache.ts';
-import type { DocumentParser } from './documents/parser-process.ts';
-import type { Attachments } from './sources/attachment.ts';
-import type { RemoteFiles } from './sources/remote-file.ts';
+import type { AnswerCache } from '../answers/answer-cache.ts';
+import type { DocumentParser } from '../processes/parser-process.ts';
+import type { Attachments } from '../sources/attachment.ts';
+import type { RemoteFiles } from '../sources/remote-file.ts';
 
 export type MediaSettings = Settings<'media' | 'tts' | 'imageGen' | 'models' | 'providers' | 'security'>;
 

@@ -1,6 +1,6 @@
 import type { Ctx } from '@switchyard/bus';
-import type { MediaDeps } from '../media-deps.ts';
-import type { SourceFile } from './source-file.ts';
+import type { MediaDeps } from '../deps/media-deps.ts';
+import type { SourceFile } from '../sources/source-file.ts';
 
 /** Time for the download of an attachment. */
 const FETCH_TIMEOUT_MS = 30_000;

@@ -1,7 +1,13 @@
 import { ServiceError, type ErrorCode } from '@switchyard/contracts';
 import { counter } from '@switchyard/telemetry';
 import { createFairLimiter } from '../limits/fair-limiter.ts';
-import { encodeHeader, type ParsedDocument, type ParseRequest, type ParseResponse, type RefusalKind } from '../parsers/protocol.ts';
+import {
+  encodeHeader,
+  type ParsedDocument,
+  type ParseRequest,
+  type ParseResponse,
+  type RefusalKind,
+} from '../parsers/protocol/protocol.ts';
 import { requireChildren } from './child-permission.ts';
 import { runChild } from './child-run.ts';
 import { buildParserCommand } from './sandbox.ts';
