@@ -40,6 +40,7 @@ const method = metric('switchyard.method.duration');
 const turns = metric('switchyard.turn.duration');
 const models = metric('gen_ai.client.operation.duration');
 const calls = metric('switchyard.edge.calls');
+const media = metric('switchyard.media.duration');
 
 /** Finish reasons are lower-case words, error codes upper-case words. */
 const FAILED = 'outcome=~"[A-Z_]+",outcome!="CANCELLED"';
@@ -101,6 +102,20 @@ const alerts: readonly Alert[] = [
     for: '5m',
     severity: 'warning',
     summary: 'most calls to {{ $labels.gen_ai_provider_name }} fail',
+  },
+  {
+    name: 'MediaProviderFails',
+    expr: `sum by (kind, provider) (rate(${media}_count{outcome!="answered"}[10m])) / sum by (kind, provider) (rate(${media}_count[10m])) > 0.5`,
+    for: '10m',
+    severity: 'warning',
+    summary: 'most calls of {{ $labels.kind }} to {{ $labels.provider }} fail',
+  },
+  {
+    name: 'DocumentParsersCrash',
+    expr: `sum(rate(${metric('switchyard.media.documents')}{outcome="crashed"}[10m])) / sum(rate(${metric('switchyard.media.documents')}[10m])) > 0.2`,
+    for: '10m',
+    severity: 'warning',
+    summary: '{{ $value | humanizePercentage }} of the documents end their parser; the log of the media service has its last words',
   },
   {
     name: 'OutboxFull',

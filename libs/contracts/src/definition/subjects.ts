@@ -185,7 +185,7 @@ export const RESTART_KEY = 'rolling';
 export const SECRETS_BUCKET: BucketDefinition & Access = {
   name: 'secrets',
   writers: ['secrets'],
-  readers: ['gateway', 'registry', 'sessions'],
+  readers: ['gateway', 'media', 'registry', 'sessions'],
 };
 export const SECRETS_CHANGED = 'changed';
 /** Single-use tickets: by the hash of the ticket, its owner, or a mark that it was used. */

@@ -1,7 +1,7 @@
+import type { Sections } from '@switchyard/contracts';
 import { DEV_PROVIDER } from '../dev/dev-provider.ts';
 import { modelNotFound, notConfigured, classify } from '../errors/provider-errors.ts';
 import { createKeyCache, isKeyOriginError } from '../providers/key-cache.ts';
-import type { ModelsOptions } from '../create-models.ts';
 import type { ModelRef } from '../model/model.ts';
 import type { CallContext } from './call-context.ts';
 import { convertLibraryError } from './library-errors.ts';
@@ -9,10 +9,14 @@ import type { MediaKind, MediaModels } from './media-models.ts';
 import { resolveMediaProvider, supportsKind, type MediaProvider } from './media-providers.ts';
 import { createProviderTransport } from './provider-fetch.ts';
 
-export type MediaModelsOptions = Pick<ModelsOptions, 'secret' | 'env' | 'keyTtlMs'> & {
+export interface MediaModelsOptions {
   /** Read at each call, so that a change takes effect immediately. */
-  settings: () => Readonly<Pick<ReturnType<ModelsOptions['settings']>, 'providers' | 'security'>>;
-};
+  settings: () => Readonly<Pick<Sections, 'providers' | 'security'>>;
+  /** Reads a secret by name and by the origin that the key is bound to; null if absent. Values are cached for `keyTtlMs`. */
+  secret: (name: string, origin?: string) => Promise<string | null>;
+  env: Readonly<Record<string, string | undefined>>;
+  keyTtlMs?: number;
+}
 
 const KEY_TTL_MS = 30_000;
 const FORMAT_OF_KIND: Readonly<Record<MediaKind, string>> = { transcription: 'transcription', speech: 'speech', image: 'images' };

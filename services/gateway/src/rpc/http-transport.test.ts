@@ -45,11 +45,11 @@ describe('POST /rpc', () => {
 
   test('returns UNAVAILABLE with the service of an unserved method', async () => {
     await using gateway = await startTestGateway();
-    const response = await gateway.post('/rpc', '{"jsonrpc":"2.0","method":"media.providers","id":1}', { token: SECRETS.all });
+    const response = await gateway.post('/rpc', '{"jsonrpc":"2.0","method":"channels.list","id":1}', { token: SECRETS.all });
     const { error } = (await response.json()) as Answer;
     assert.equal(response.status, 200);
     assert.deepEqual([error?.code, error?.data?.['code'], error?.data?.['retryable']], [-32603, 'UNAVAILABLE', false]);
-    assert.match(error?.message ?? '', /media/);
+    assert.match(error?.message ?? '', /channels/);
   });
 
   test('names the setting for a service that is not installed', async () => {
