@@ -93,5 +93,5 @@ test('/llms.txt lists the documents, all routes and the served methods', async (
   assert.match(text, /^# Switchyard\n\n> /);
   for (const { path } of operations()) assert.ok(text.includes(path) || text.includes(path.replace(/\{\w+\}/, '*')), path);
   assert.ok(text.includes(`${product.url}/openapi.json`) && text.includes('- `agent.execute` (scope rpc): '));
-  assert.ok(!text.includes('`media.transcribe`'), 'nobody serves it yet');
+  assert.ok(!text.includes('`channels.list`'), 'nobody serves it yet');
 });

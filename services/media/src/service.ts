@@ -20,8 +20,12 @@ import { mediaTestVideo, mediaTestVision } from './handlers/media-test-vision.ts
 import { mediaTranscribe } from './handlers/media-transcribe.ts';
 import { ttsAutoCheck } from './handlers/tts-auto-check.ts';
 import { ttsSynthesize } from './handlers/tts-synthesize.ts';
+import { jobCollection } from './jobs/job-document.ts';
+import { createJobMakers } from './jobs/job-makers.ts';
+import { createPaidJobs } from './jobs/paid-jobs.ts';
 import { createFairLimiter } from './limits/fair-limiter.ts';
 import type { MediaDeps } from './deps/media-deps.ts';
+import { detectIsolation } from './processes/sandbox.ts';
 import { createAttachments } from './sources/attachment.ts';
 import { createRemoteFiles } from './sources/remote-file.ts';
 
@@ -31,10 +35,11 @@ export const media = defineService({
   version: '0.1.0',
   settings: ['media', 'tts', 'imageGen', 'models', 'providers', 'security'],
 
-  async setup({ settings, store, cache, blobs, bus, log, own, env }) {
-    const { answers } = await store.open({ answers: answerCollection });
+  async setup({ settings, store, cache, blobs, bus, log, own, replica, env }) {
+    const { answers, jobs } = await store.open({ answers: answerCollection, jobs: jobCollection });
     const noChildren = explainNoChildren();
     if (noChildren !== undefined) log.warn(noChildren);
+    else if (detectIsolation() === 'none') log.warn('document parsers can reach the network: install bubblewrap, or allow user namespaces');
     const egress = own.use(createEgress({ settings: () => settings.current.security }));
     const remote = createRemoteFiles(
       egress,
@@ -65,6 +70,8 @@ export const media = defineService({
       answers: createAnswerCache(answers, now),
       now,
     };
+    const paidJobs = own.use(createPaidJobs({ jobs, makers: createJobMakers(deps), owner: replica, now, log }));
+    await paidJobs.poll();
     return {
       'audio.transcribe': audioTranscribe(deps),
       'media.transcribe': mediaTranscribe(deps),
@@ -78,9 +85,9 @@ export const media = defineService({
       'media.test.link': mediaTestLink(deps),
       'media.providers': mediaProviders(deps),
       'media.prepare': mediaPrepare(deps),
-      'image.generate': imageGenerate(deps),
+      'image.generate': imageGenerate(deps, paidJobs),
       'image.analyze': imageAnalyze(deps),
-      'tts.synthesize': ttsSynthesize(deps),
+      'tts.synthesize': ttsSynthesize(paidJobs),
       'tts.auto_check': ttsAutoCheck(deps),
       'link.process': linkProcess(deps),
     };

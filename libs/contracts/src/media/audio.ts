@@ -29,6 +29,8 @@ export const audioMethods = defineMethods({
       language: Language.optional(),
     }),
     result: TranscriptOrError,
+    tool: false,
+    effect: 'read',
     deadlineMs: TRANSCRIBE_DEADLINE_MS,
     idempotent: true,
     blobs: ['audio', 'text'],

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { IdempotencyKey } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
@@ -33,8 +34,10 @@ export const imageMethods = defineMethods({
     params: z.strictObject({
       prompt: z.string().max(10_000),
       size: z.string().min(1).max(32).optional().describe('for example 1024x1024; default: imageGen.defaultSize'),
+      idempotencyKey: IdempotencyKey.optional(),
     }),
     result: GeneratedImage,
+    effect: 'mutate',
     deadlineMs: IMAGE_DEADLINE_MS,
     blobs: ['imageBase64'],
     emits: ['observability:token_usage', 'message:sent'],
@@ -58,6 +61,7 @@ export const imageMethods = defineMethods({
       mime_type: z.string().min(1).max(128).optional(),
     }),
     result: VisualDescription,
+    effect: 'read',
     deadlineMs: IMAGE_DEADLINE_MS,
     idempotent: true,
     blobs: ['source'],

@@ -20,15 +20,16 @@ export const linkMethods = defineMethods({
     scope: 'rpc',
     params: z.strictObject({ text: boundedString(MAX.text) }),
     result: EnrichedText,
+    effect: 'read',
     deadlineMs: LINK_DEADLINE_MS,
     idempotent: true,
     blobs: ['enrichedText'],
     emits: ['security:injection_detected'],
     examples: [
       {
-        params: { text: 'See https://example.com' },
+        params: { text: 'See http://example.com' },
         result: {
-          enrichedText: 'See https://example.com\n\nExample Domain: for use in illustrative examples.',
+          enrichedText: 'See http://example.com\n\nExample Domain: for use in illustrative examples.',
           linksProcessed: 1,
           errors: [],
         },

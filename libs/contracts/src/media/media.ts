@@ -76,6 +76,8 @@ export const mediaMethods = defineMethods({
     summary: 'Transcribes an audio attachment.',
     description: 'The audio format is detected from the first bytes.',
     scope: 'rpc',
+    tool: { name: 'transcribe_audio' },
+    effect: 'read',
     params: z.strictObject({ attachment_url: AttachmentUrl, language: Language.optional() }),
     result: Transcript,
     deadlineMs: TRANSCRIBE_DEADLINE_MS,
@@ -84,7 +86,7 @@ export const mediaMethods = defineMethods({
     errors: ['NOT_FOUND', 'PERMISSION_DENIED', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
     examples: [
       {
-        params: { attachment_url: 'https://example.com/note.ogg' },
+        params: { attachment_url: 'http://example.com/note.ogg' },
         result: { text: 'Remind me at nine.', language: 'en', durationMs: 1900 },
       },
     ],
@@ -92,6 +94,8 @@ export const mediaMethods = defineMethods({
   'media.describe_video': {
     summary: 'Describes a video.',
     scope: 'rpc',
+    tool: { name: 'describe_video' },
+    effect: 'read',
     params: z.strictObject({ attachment_url: AttachmentUrl, prompt: z.string().min(1).max(10_000).optional() }),
     result: VisualDescription,
     deadlineMs: VIDEO_DEADLINE_MS,
@@ -100,7 +104,7 @@ export const mediaMethods = defineMethods({
     emits: ['observability:token_usage'],
     examples: [
       {
-        params: { attachment_url: 'https://example.com/yard.mp4' },
+        params: { attachment_url: 'http://example.com/yard.mp4' },
         result: { description: 'A train is shunted onto the third track.', provider: 'google', model: 'gemini-2.5-flash' },
       },
     ],
@@ -108,6 +112,8 @@ export const mediaMethods = defineMethods({
   'media.extract_document': {
     summary: 'Extracts the text of a document.',
     scope: 'rpc',
+    tool: { name: 'extract_document' },
+    effect: 'read',
     params: z.strictObject({ attachment_url: AttachmentUrl }),
     result: DocumentText,
     deadlineMs: DOCUMENT_DEADLINE_MS,
@@ -117,7 +123,7 @@ export const mediaMethods = defineMethods({
     emits: ['security:injection_detected'],
     examples: [
       {
-        params: { attachment_url: 'https://example.com/timetable.pdf' },
+        params: { attachment_url: 'http://example.com/timetable.pdf' },
         result: {
           text: 'Departures from Oslo S …',
           fileName: 'timetable.pdf',
@@ -178,7 +184,7 @@ export const mediaMethods = defineMethods({
     emits: ['observability:token_usage'],
     examples: [
       {
-        params: { url: 'https://example.com/yard.png' },
+        params: { url: 'http://example.com/yard.png' },
         result: { description: 'A railway yard.', provider: 'openai', model: 'gpt-4o', sizeBytes: 18_204 },
       },
     ],
@@ -212,7 +218,7 @@ export const mediaMethods = defineMethods({
     emits: ['observability:token_usage'],
     examples: [
       {
-        params: { url: 'https://example.com/yard.mp4' },
+        params: { url: 'http://example.com/yard.mp4' },
         result: { description: 'A train is shunted.', provider: 'google', model: 'gemini-2.5-flash' },
       },
     ],
@@ -228,8 +234,8 @@ export const mediaMethods = defineMethods({
     emits: ['security:injection_detected'],
     examples: [
       {
-        params: { url: 'https://example.com' },
-        result: { enrichedText: 'https://example.com\n\nExample Domain', linksProcessed: 1, errors: [] },
+        params: { url: 'http://example.com' },
+        result: { enrichedText: 'http://example.com\n\nExample Domain', linksProcessed: 1, errors: [] },
       },
     ],
   },

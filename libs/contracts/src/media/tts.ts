@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Count } from '../values/common.ts';
+import { Count, IdempotencyKey } from '../values/common.ts';
 import { SpeechMode } from '../config/kinds.ts';
 import { defineMethods } from '../definition/define.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
@@ -31,8 +31,10 @@ export const ttsMethods = defineMethods({
       text: z.string().min(1).max(MAX.text),
       voice: Voice.optional(),
       format: z.string().min(1).max(16).optional().describe('opus, mp3, aac, flac, wav or pcm'),
+      idempotencyKey: IdempotencyKey.optional(),
     }),
     result: SpokenFile,
+    effect: 'mutate',
     deadlineMs: TTS_DEADLINE_MS,
     errors: ['INVALID_ARGUMENT', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
     examples: [
@@ -45,6 +47,8 @@ export const ttsMethods = defineMethods({
   'tts.auto_check': {
     summary: 'Decides whether a reply should be spoken.',
     scope: 'rpc',
+    reads: true,
+    tool: false,
     params: z.strictObject({
       response_text: boundedString(MAX.text),
       has_inbound_audio: z.boolean().default(false),

@@ -1,12 +1,12 @@
 import type { Handler } from '@switchyard/bus';
-import type { MediaDeps } from '../deps/media-deps.ts';
-import { storeSpeech } from '../speech/speech-file.ts';
-import { synthesize } from '../speech/synthesize.ts';
+import type { PaidJobs } from '../jobs/paid-jobs.ts';
+import type { SpokenFile } from '../speech/speech-file.ts';
 
-export function ttsSynthesize(deps: MediaDeps): Handler<'tts.synthesize'> {
-  return async ({ text, voice, format }, ctx) => {
-    const speech = await synthesize(deps, { text, voice, format, channel: findChannel(ctx.principal.session) }, ctx);
-    return storeSpeech(await deps.blobs(), speech, { principal: ctx.principal, settings: deps.settings, now: deps.now() });
+export function ttsSynthesize(jobs: PaidJobs): Handler<'tts.synthesize'> {
+  return async ({ text, voice, format, idempotencyKey }, ctx) => {
+    const channel = findChannel(ctx.principal.session);
+    const params = Object.fromEntries(Object.entries({ text, voice, format, channel }).filter(([, value]) => value !== undefined));
+    return (await jobs.run('speech', params, { ctx, idempotencyKey })) as unknown as SpokenFile;
   };
 }
 
