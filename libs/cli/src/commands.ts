@@ -68,6 +68,11 @@ export const commands = {
     summary: 'runs the heartbeats of all agents now',
     load: async () => (await import('./commands/heartbeat/heartbeat.ts')).wake,
   },
+  media: {
+    usage: 'media <what> …',
+    summary: 'transcribes, describes, extracts and speaks files',
+    load: async () => (await import('./commands/media/media.ts')).media,
+  },
   models: {
     usage: 'models <what> …',
     summary: 'lists models, tests one, assigns one to an agent',

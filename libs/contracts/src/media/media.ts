@@ -192,11 +192,14 @@ export const mediaMethods = defineMethods({
   'media.test.document': {
     summary: 'Tests document extraction with a workspace file.',
     scope: 'admin',
-    params: z.strictObject({ file_path: z.string().min(1).max(4096) }),
+    params: z.strictObject({
+      file_path: z.string().min(1).max(4096),
+      content: Base64.optional().describe('the file itself; default: it is read from the workspace'),
+    }),
     result: DocumentText,
     deadlineMs: DOCUMENT_DEADLINE_MS,
     idempotent: true,
-    blobs: ['text'],
+    blobs: ['content', 'text'],
     errors: ['NOT_FOUND', 'INVALID_ARGUMENT', 'FAILED_PRECONDITION'],
     emits: ['security:injection_detected'],
     examples: [

@@ -1,5 +1,5 @@
 import type { Ctx } from '@switchyard/bus';
-import { ServiceError, type ErrorCode, type ErrorDetails, type Principal } from '@switchyard/contracts';
+import { ServiceError, type ErrorCode, type Principal } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
 import { pause, systemClock, toPrincipal, toStoredPrincipal } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
@@ -136,5 +136,5 @@ export function createPaidJobs({ jobs, makers, owner, now, log }: PaidJobsDeps):
 }
 
 function restore({ code, message, details }: { code: string; message: string; details: Fields }): ServiceError {
-  return new ServiceError(code as ErrorCode, message, { details: details as ErrorDetails });
+  return new ServiceError(code as ErrorCode, message, { details });
 }

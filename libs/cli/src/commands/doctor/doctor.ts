@@ -1,4 +1,4 @@
-import { checkData, checkNatsServer, checkNode, checkPackages, checkPort, checkTokenFile } from './machine-checks.ts';
+import { checkData, checkMediaPrograms, checkNatsServer, checkNode, checkPackages, checkPort, checkTokenFile } from './machine-checks.ts';
 import { good, type Check } from './check.ts';
 import { checkHealth, checkInside, checkServices, isOurs } from './server-checks.ts';
 import { EXIT, type Command } from '../../arguments/command.ts';
@@ -38,6 +38,7 @@ async function examine(where: Where): Promise<Check[]> {
     ...(ours ? checkServices(await askReadiness(where), where) : []),
     ...(await checkInside(where, ours)),
     await checkNatsServer(),
+    await checkMediaPrograms(),
   ];
 }
 

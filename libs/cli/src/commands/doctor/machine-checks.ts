@@ -122,3 +122,20 @@ export async function checkNatsServer(): Promise<Check> {
   const answer = await promisify(execFile)('nats-server', ['--version'], { timeout: 3_000 }).catch(() => undefined);
   return note('nats-server', answer === undefined ? 'not on the PATH; only a cluster needs it' : answer.stdout.trim());
 }
+
+/** Reports the optional programs of the media service. */
+export async function checkMediaPrograms(): Promise<Check> {
+  const has = async (program: string, flag: string): Promise<boolean> =>
+    promisify(execFile)(program, [flag], { timeout: 3_000 }).then(
+      () => true,
+      () => false,
+    );
+  const [ffmpeg, bubblewrap] = await Promise.all([has('ffmpeg', '-version'), has('bwrap', '--version')]);
+  if (ffmpeg && bubblewrap) return good('media', 'ffmpeg converts audio, bubblewrap isolates parsers');
+  const missing = [
+    ...(ffmpeg ? [] : ['no ffmpeg: audio is not converted']),
+    ...(bubblewrap ? [] : ['no bubblewrap: parsers of documents are isolated by the kernel only']),
+  ];
+  const packages = [...(ffmpeg ? [] : ['ffmpeg']), ...(bubblewrap ? [] : ['bubblewrap'])];
+  return note('media', missing.join('; '), `apt-get install ${packages.join(' ')}`);
+}
