@@ -45,7 +45,7 @@ onEachProfile(
         over('http', product, request('agent.execute', [1])),
         over('http', product, '{"jsonrpc":'),
         over('http', product, '[]'),
-        over('http', product, request('media.providers')),
+        over('http', product, request('channels.list')),
         over('http', product, request('tokens.list'), secret),
         over('ws', product, request('no.such.method')),
         over('ws', product, '{"jsonrpc":'),

@@ -8,6 +8,7 @@ export const NO_FFMPEG = 'Install the package ffmpeg.';
 
 const TIMEOUT_MS = 60_000;
 const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
+const MAX_REPORT_BYTES = 4 * 1024 * 1024;
 /** Nothing but the pipes: no files, and no addresses, which playlists could name. */
 const ONLY_PIPES = ['-hide_banner', '-loglevel', 'error', '-nostdin', '-protocol_whitelist', 'pipe,fd'];
 
@@ -31,6 +32,24 @@ export interface ConvertOptions {
 export async function convertAudio(bytes: Uint8Array, { input = [], output, signal }: ConvertOptions): Promise<Uint8Array<ArrayBuffer>> {
   const args = [...input, '-i', 'pipe:0', '-vn', '-sn', '-dn', '-map_metadata', '-1', ...output, 'pipe:1'];
   return run(bytes, { args, signal, subject: 'audio' });
+}
+
+/** Decodes audio through a filter, writes no file, and returns what ffmpeg reports. */
+export async function analyzeAudio(bytes: Uint8Array, { filter, signal }: { filter: string; signal: AbortSignal }): Promise<string> {
+  requireChildren();
+  const args = ['-hide_banner', '-nostdin', '-protocol_whitelist', 'pipe,fd', '-i', 'pipe:0', '-vn', '-af', filter, '-f', 'null', '-'];
+  // The report goes to the standard error of ffmpeg; the shell turns it around, because only output is kept whole.
+  const command = ['-c', 'exec ffmpeg "$@" 2>&1', 'ffmpeg', ...args];
+  const result = await runChild({
+    command: '/bin/sh',
+    args: command,
+    input: [bytes],
+    signal,
+    timeoutMs: TIMEOUT_MS,
+    maxOutputBytes: MAX_REPORT_BYTES,
+  });
+  if ('output' in result) return result.output.toString('utf8');
+  throw new ServiceError('INVALID_ARGUMENT', 'the audio cannot be decoded', { details: { reason: 'AUDIO_DAMAGED' } });
 }
 
 /** Converts the first picture of an image to PNG. */

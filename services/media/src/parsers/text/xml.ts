@@ -6,8 +6,6 @@ export function withoutDtd(xml: string): string {
   return xml.replaceAll(/<!DOCTYPE[^[>]*(?:\[[\s\S]*?\]\s*)?>/gi, '').replaceAll(/<!ENTITY[^>]*>/gi, '');
 }
 
-export type XmlDocument = ReturnType<typeof parseXml>;
-
 /** Parses XML of an office format. */
 export function parseXml(bytes: Uint8Array) {
   return new DOMParser().parseFromString(withoutDtd(decodeText(bytes)), 'text/xml');
