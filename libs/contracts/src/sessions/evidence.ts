@@ -14,6 +14,10 @@ export const ToolEvidence = z.object({
   ms: z.number().optional(),
   chars: Count.optional().describe('length of the result as shown to the model'),
   result: Digest.optional(),
+  error: boundedString(MAX.name).optional().describe('code of a failed call; absent if the tool itself reported the failure'),
+  reason: boundedString(MAX.name).optional().describe('reason of that code'),
+  stored: boundedString(MAX.id).optional().describe('id of the complete result, if the model was shown its beginning'),
+  storedChars: Count.optional(),
 });
 export type ToolEvidence = z.infer<typeof ToolEvidence>;
 
@@ -69,6 +73,17 @@ export const TurnEvidence = z.object({
     })
     .optional()
     .describe('memories included in the prompt'),
+  window: z
+    .object({
+      tokens: Count.describe('size of the context window'),
+      used: Count.describe('estimated tokens of the prompt'),
+      system: Count.describe('estimated tokens of the system prompt'),
+      messages: Count,
+      reserved: Count.describe('tokens that are kept free for the answer'),
+      fits: z.boolean(),
+    })
+    .optional()
+    .describe('last measurement of the prompt against the context window'),
   screened: Screened.optional().describe('worst screening result of its messages, if flagged'),
   output: z
     .object({ redacted: z.array(boundedString(MAX.name)).max(MAX.few), warned: z.array(boundedString(MAX.name)).max(MAX.few) })

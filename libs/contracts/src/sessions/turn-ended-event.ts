@@ -4,6 +4,7 @@ import { ERROR_CODES } from '../definition/errors.ts';
 import { AgentId, Count, FinishReason, SessionKey, Timestamp } from '../values/common.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 import { TurnKind, TurnOrigin } from './turn-orders.ts';
+import { TurnEvidence } from './evidence.ts';
 import { TurnUsage } from './turn-usage.ts';
 import { TurnId } from './turns.ts';
 
@@ -22,12 +23,18 @@ export const turnEndedEvents = defineEvents({
       state: z.enum(['done', 'failed', 'cancelled']),
       finishReason: FinishReason.optional(),
       failure: z
-        .object({ code: z.enum(ERROR_CODES), reason: boundedString(MAX.name).optional() })
+        .object({
+          code: z.enum(ERROR_CODES),
+          reason: boundedString(MAX.name).optional(),
+          status: z.int().optional().describe('HTTP status of the provider'),
+        })
         .optional()
         .describe('with state failed or cancelled'),
       mergedInto: TurnId.optional().describe('the turn that answered this one as well and has its usage'),
       usage: TurnUsage,
       steps: Count,
+      attempts: Count.optional().describe('runs of the turn; more than one if a runner was lost'),
+      evidence: TurnEvidence.optional().describe('of turns that a model answered'),
       createdAt: Timestamp,
       startedAt: Timestamp.optional(),
       finishedAt: Timestamp,

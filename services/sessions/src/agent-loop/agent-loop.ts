@@ -93,7 +93,7 @@ function createState(plan: TurnPlan) {
     steps: resumeFrom.steps,
     response: resumeFrom.response,
     model,
-    gauge: createGauge(guard, system, onWarning),
+    gauge: createGauge(guard, system, { warn: onWarning, onMeasured: plan.onWindow }),
     pruning: plan.pruning && createPruning(plan.pruning, plan.messages.length),
     loopDetector: createLoopDetector(maxRepeats),
     silenceRetries: createSilenceRetries(plan),
@@ -114,7 +114,7 @@ function addReply(state: LoopState, { text, usage, costUsd, model = state.model 
 
 /** Checkpoint of a step with tool calls, including the usage of preceding steps without calls. */
 function stepEntry(state: LoopState, { text, calls, providerFields }: ModelReply, begins: string | undefined): CheckpointEntry {
-  const { steps: step, uncheckpointed } = state;
+  const { steps: step, uncheckpointed, model } = state;
   state.uncheckpointed = zeroUsage();
   return {
     mark: 'said',
@@ -123,6 +123,7 @@ function stepEntry(state: LoopState, { text, calls, providerFields }: ModelReply
     calls,
     ...(providerFields === undefined ? {} : { providerFields }),
     ...uncheckpointed,
+    model: `${model.provider}/${model.modelId}`,
     ...(begins === undefined ? {} : { begins }),
   };
 }

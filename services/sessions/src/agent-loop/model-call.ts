@@ -60,7 +60,7 @@ export async function callModel(
     if (options.isRetry && content.text === '' && !plan.signal.aborted && error instanceof ServiceError) return EMPTY_REPLY;
     throw error;
   } finally {
-    if (sent) plan.onModelCall?.(ended && content.usageEstimated !== true ? content : undefined);
+    if (sent) plan.onModelCall?.(plan.model, ended && content.usageEstimated !== true ? content : undefined);
     options.reserved?.settle(ended ? actualUsage(content) : estimateUsage(content, options.reserved.expected));
   }
 }

@@ -61,13 +61,14 @@ export async function* runToolCalls(
         yield { type: 'approval', requestId: pending, action };
         throw outcome;
       }
-      const { result, failed, storedId, storedChars } = outcome;
+      const { result, failed, error, storedId, storedChars } = outcome;
       const nextCall = calls[at + n + 1];
       const next = nextCall && !tools.mayWait?.(nextCall.name) ? nextCall.callId : undefined;
       recordedCallId = next;
       const noted = {
         result,
         failed,
+        ...(error === undefined ? {} : { error }),
         ...(storedId === undefined ? {} : { whole: storedId, wholeChars: storedChars }),
         ...(next === undefined ? {} : { begins: next }),
       };

@@ -64,5 +64,9 @@ function getBlockReason(existing: FailureCounts | undefined, args: string, limit
 
 function refusal(name: string, why: string, { suggestAlternatives }: Limits): ToolResult {
   const advice = suggestAlternatives ? ' Use another tool, ask for the missing information, or answer with the information you have.' : '';
-  return { result: { error: `TOOL_BLOCKED: ${name} is blocked for the rest of this turn, because ${why}.${advice}` }, failed: true };
+  return {
+    result: { error: `TOOL_BLOCKED: ${name} is blocked for the rest of this turn, because ${why}.${advice}` },
+    failed: true,
+    error: { code: 'UNAVAILABLE', reason: 'TOOL_BLOCKED' },
+  };
 }

@@ -1,7 +1,7 @@
 import type { StatelessResult } from '@switchyard/contracts';
 import type { JsonFormat, ModelAnswer, ModelMessage, ModelRef } from '@switchyard/models';
 import type { Call, Reserved } from '../budgets/budgets.ts';
-import type { WindowGuard } from '../context-window/window-guard.ts';
+import type { WindowGuard, WindowMeasurement } from '../context-window/window-guard.ts';
 import type { PruningOptions } from './tool-result-pruning.ts';
 import type { Trim } from './tool-result-trimming.ts';
 import type { OutputFinding } from '../screening/output-finding.ts';
@@ -54,8 +54,10 @@ export interface TurnPlan {
   onFinding?: ((finding: OutputFinding) => void) | undefined;
   /** Called for warnings that need no action. */
   onWarning?: ((warning: string) => void) | undefined;
-  /** Called after each model call; without a reply if the provider reported no usage. */
-  onModelCall?: ((reply: Pick<ModelAnswer, 'usage' | 'costUsd'> | undefined) => void) | undefined;
+  /** Called after each model call with the requested model; without a reply if the provider reported no usage. */
+  onModelCall?: ((requested: ModelRef, reply: Pick<ModelAnswer, 'usage' | 'costUsd' | 'model'> | undefined) => void) | undefined;
+  /** Called with the measurement of each prompt. */
+  onWindow?: ((window: WindowMeasurement) => void) | undefined;
   /** Called for every step with tool calls and for every result, before the loop continues. */
   onCheckpoint?: (mark: CheckpointEntry) => Promise<void>;
   /** Returns messages merged since the last step. Called before each model call with the number of steps. */

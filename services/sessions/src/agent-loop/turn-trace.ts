@@ -3,6 +3,7 @@ import type { AgentConfig, Screened, StepEvidence, ToolEvidence, TurnEvidence } 
 import type { ModelRef } from '@switchyard/models';
 import type { OutputFinding } from '../screening/output-finding.ts';
 import type { CheckpointEntry } from '../model/checkpoint-log.ts';
+import type { WindowMeasurement } from '../context-window/window-guard.ts';
 import { createPlanTracker } from './step-plan.ts';
 import type { TurnOutcome } from './turn-plan.ts';
 import type { FrameBody } from '../frames/frame-splitting.ts';
@@ -16,6 +17,8 @@ export interface TurnTracer {
   recordPrompt: (sent: PromptTrace) => void;
   /** Records the number and length of memories. */
   recordRecall: (recordFinding: NonNullable<TurnEvidence['recalled']>) => void;
+  /** Records how full the context window is. */
+  recordWindow: (window: WindowMeasurement) => void;
   /** Records a suspicious message. */
   recordScreening: (screened: Screened) => void;
   /** Records sensitive text in the output. */
@@ -54,6 +57,7 @@ export function createTurnTracer({ now, earlierSteps, sep }: TurnTracerOptions):
   const steps: StepEvidence[] = [];
   let sent: PromptTrace;
   let recalled: TurnEvidence['recalled'];
+  let window: WindowMeasurement | undefined;
   let screened: Screened | undefined;
   let output: TurnEvidence['output'];
   let dropped = 0;
@@ -73,6 +77,7 @@ export function createTurnTracer({ now, earlierSteps, sep }: TurnTracerOptions):
   return {
     recordPrompt: (what) => void (sent = what),
     recordRecall: (found) => void (recalled = found),
+    recordWindow: (measured) => void (window = measured),
     recordScreening: (what) => void (screened = screened && screened.score >= what.score ? screened : what),
     found({ redacted, warned }) {
       output = { redacted: union(output?.redacted, redacted), warned: union(output?.warned, warned) };
@@ -108,6 +113,7 @@ export function createTurnTracer({ now, earlierSteps, sep }: TurnTracerOptions):
         ...(model ? { model: `${model.provider}/${model.modelId}` } : {}),
         ...(sent ? { told: sent } : {}),
         ...(recalled ? { recalled } : {}),
+        ...(window ? { window } : {}),
         ...(screened ? { screened } : {}),
         ...(output ? { output } : {}),
         ...(plan ? { plan } : {}),
@@ -126,13 +132,20 @@ function union(known: readonly string[] = [], names: readonly string[]): string[
 /** Results arrive in call order. */
 function recordResult(
   tools: ToolEvidence[] | undefined,
-  { result, failed }: Extract<CheckpointEntry, { mark: 'result' }>,
+  { result, failed, error, whole, wholeChars }: Extract<CheckpointEntry, { mark: 'result' }>,
   ms: number,
 ): void {
   const open = tools?.find((tool) => tool.failed === undefined);
   if (!open) return;
   const text = getText(result);
-  Object.assign(open, { failed, ms, chars: text.length, result: getDigest(text) });
+  Object.assign(open, {
+    failed,
+    ms,
+    chars: text.length,
+    result: getDigest(text),
+    ...(error === undefined ? {} : { error: error.code, ...(error.reason === undefined ? {} : { reason: error.reason }) }),
+    ...(whole === undefined ? {} : { stored: whole, ...(wholeChars === undefined ? {} : { storedChars: wholeChars }) }),
+  });
 }
 
 function getText(value: unknown): string {

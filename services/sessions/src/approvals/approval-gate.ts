@@ -76,9 +76,12 @@ export function withApprovals(tools: ToolBox, { settings, principal, durable }: 
       const plain = withoutConfirmation(call);
       if (decision.gate === 'run') return tools.use(plain, using);
       if (decision.gate === 'confirm') return isConfirmed(call) ? tools.use(plain, using) : confirmationNeeded(call.name);
-      if (decision.gate === 'deny') return refused(`A rule of the operator denies ${decision.action}.`);
+      if (decision.gate === 'deny') return refused('APPROVAL_RULE', `A rule of the operator denies ${decision.action}.`);
       if (!durable)
-        return refused(`APPROVAL_PENDING: ${decision.action} requires the approval of a person, which this interface cannot wait for.`);
+        return refused(
+          'APPROVAL_PENDING',
+          `APPROVAL_PENDING: ${decision.action} requires the approval of a person, which this interface cannot wait for.`,
+        );
       const verdict = await findVerdict(plain, decision, using);
       if (verdict.verdict !== 'approved') return denied(verdict);
       await using.begin?.();
@@ -133,12 +136,15 @@ function confirmationNeeded(name: string): ToolResult {
   return { result: { requiresConfirmation: true, hint }, failed: false };
 }
 
-function refused(error: string): ToolResult {
-  return { result: { error: `PERMISSION_DENIED: ${error}` }, failed: true };
+/** Why a person or a rule kept a call from running, for the evidence of the turn. */
+type Refusal = 'APPROVAL_DENIED' | 'APPROVAL_EXPIRED' | 'APPROVAL_PENDING' | 'APPROVAL_RULE';
+
+function refused(reason: Refusal, error: string): ToolResult {
+  return { result: { error: `PERMISSION_DENIED: ${error}` }, failed: true, error: { code: 'PERMISSION_DENIED', reason } };
 }
 
 function denied({ verdict, decidedBy, reason, action }: ApprovalDocument): ToolResult {
-  if (verdict === 'expired') return refused(`Nobody approved ${action} in time. It was not executed.`);
+  if (verdict === 'expired') return refused('APPROVAL_EXPIRED', `Nobody approved ${action} in time. It was not executed.`);
   const because = reason === undefined ? '' : ` Reason: ${reason}`;
-  return refused(`${action} was denied by ${decidedBy ?? 'an operator'} and not executed.${because}`);
+  return refused('APPROVAL_DENIED', `${action} was denied by ${decidedBy ?? 'an operator'} and not executed.${because}`);
 }

@@ -12,25 +12,44 @@ export interface WindowGuard {
   leastOutput?: number;
 }
 
+/** A prompt measured against the window, in estimated tokens. */
+export interface WindowMeasurement {
+  tokens: number;
+  used: number;
+  system: number;
+  messages: number;
+  reserved: number;
+  fits: boolean;
+}
+
+export interface GaugeListener {
+  warn?: ((warning: string) => void) | undefined;
+  onMeasured?: ((window: WindowMeasurement) => void) | undefined;
+}
+
 /** Measures a prompt against the window. */
 export interface Gauge {
   /** Returns whether the prompt may be sent. */
   fits: (messages: readonly ModelMessage[]) => boolean;
 }
 
-export function createGauge(guard: WindowGuard | undefined, system = '', warn?: (warning: string) => void): Gauge {
+export function createGauge(guard: WindowGuard | undefined, systemPrompt = '', { warn, onMeasured }: GaugeListener = {}): Gauge {
   let warned = false;
   return {
     fits(messages) {
       if (!guard) return true;
-      const chars = messages.reduce((sum, message) => sum + countMessageChars(message), system.length);
+      const chars = messages.reduce((sum, message) => sum + countMessageChars(message), systemPrompt.length);
       const tokens = toTokens(chars);
       const percent = (tokens / guard.window) * 100;
       if (percent >= guard.warnPercent && !warned) {
         warned = true;
         warn?.(`The context window is ${Math.round(percent)} % full.`);
       }
-      return percent < guard.blockPercent && guard.window - tokens >= (guard.leastOutput ?? 0);
+      const reserved = guard.leastOutput ?? 0;
+      const fits = percent < guard.blockPercent && guard.window - tokens >= reserved;
+      const system = toTokens(systemPrompt.length);
+      onMeasured?.({ tokens: guard.window, used: tokens, system, messages: messages.length, reserved, fits });
+      return fits;
     },
   };
 }

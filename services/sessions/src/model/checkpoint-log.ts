@@ -17,16 +17,33 @@ export type CheckpointEntry =
       cacheRead?: number;
       cacheWrite?: number;
       costUsd: number;
+      /** The model that was called, as provider/model. */
+      model?: string;
       begins?: string;
     }
   /** A tool result, the id and length of the full text if it was truncated for the model, and the id of the call that is started next. */
-  | { mark: 'result'; callId: string; result: unknown; failed: boolean; whole?: string; wholeChars?: number | undefined; begins?: string }
+  | {
+      mark: 'result';
+      callId: string;
+      result: unknown;
+      failed: boolean;
+      error?: ToolError;
+      whole?: string;
+      wholeChars?: number | undefined;
+      begins?: string;
+    }
   /** The next call waits for this request for approval. */
   | { mark: 'parked'; callId: string; requestId: string; until: number }
   /** The next call is started, after it was approved. */
   | { mark: 'begun'; callId: string }
   /** The number of further messages that the turn has merged (`TurnDocument.merged`). */
   | { mark: 'heard'; count: number };
+
+/** Why a tool call failed: the code of its error, and the reason if there is one. */
+export interface ToolError {
+  code: string;
+  reason?: string;
+}
 
 /** Maximum characters of a checkpoint stored inline. Longer ones get a document of their own. */
 const MAX_INLINE_CHARS = 512;
@@ -96,6 +113,8 @@ export interface ResumeState {
   text: string;
   response: string;
   spent: TurnUsage;
+  /** The same by model, with the number of calls. */
+  spentByModel: Map<string, TurnUsage & { calls: number }>;
   /** Number of calls of the last step. */
   callCount: number;
   /** A tool result was stored of which the model has read only the beginning. */
@@ -116,6 +135,7 @@ export function buildResumeState(marks: readonly CheckpointEntry[], mergedTexts:
     text: '',
     response: '',
     spent: zeroUsage(),
+    spentByModel: new Map(),
     callCount: 0,
     hasStoredResults: false,
     pendingCalls: [],
@@ -140,7 +160,13 @@ export function buildResumeState(marks: readonly CheckpointEntry[], mergedTexts:
 }
 
 function addStep(standing: ResumeState, mark: Extract<CheckpointEntry, { mark: 'said' }>): void {
-  const { step = standing.steps + 1, text, calls, providerFields } = mark;
+  const { step = standing.steps + 1, text, calls, providerFields, model } = mark;
+  if (model !== undefined) {
+    const spent = standing.spentByModel.get(model) ?? { ...zeroUsage(), calls: 0 };
+    spent.calls += step - standing.steps;
+    addUsage(spent, mark);
+    standing.spentByModel.set(model, spent);
+  }
   standing.steps = step;
   standing.text += text;
   standing.response = text === '' ? standing.response : text;

@@ -1,8 +1,11 @@
 import { toolName } from '@switchyard/contracts';
+import type { ToolError } from '../model/checkpoint-log.ts';
 
 export interface ToolResult {
   result: unknown;
   failed: boolean;
+  /** Why the call failed; absent if the tool itself reported the failure. */
+  error?: ToolError;
   /** Id of the complete text, if the model sees only its beginning. */
   storedId?: string;
   /** Length of that text. */

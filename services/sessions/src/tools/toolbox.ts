@@ -139,9 +139,11 @@ export function createToolBox(bus: Bus, principal: Principal, config: ToolConfig
         if (name === DISCOVER_TOOL && getSelection().deferred.length > 0) return discover(input);
       } catch (error) {
         if (!(error instanceof ServiceError)) throw error;
-        return { result: { error: truncateResult(renderError(error, tool), config.maxToolResultChars) }, failed: true };
+        const { reason } = error.details;
+        const shown = truncateResult(renderError(error, tool), config.maxToolResultChars);
+        return { result: { error: shown }, failed: true, error: { code: error.code, ...(typeof reason === 'string' ? { reason } : {}) } };
       }
-      return { result: { error: `Unknown tool ${name}.` }, failed: true };
+      return { result: { error: `Unknown tool ${name}.` }, failed: true, error: { code: 'NOT_FOUND', reason: 'UNKNOWN_TOOL' } };
     },
   };
 }

@@ -242,6 +242,7 @@ async function execute(
     onWarning: reminding.warn,
     onFinding: looking.recordFinding,
     onModelCall: meter.record,
+    onWindow: witness.recordWindow,
   };
   const models = retryDuringOutages(accessModels(deps, principal, agent), {
     clock: deps.clock,

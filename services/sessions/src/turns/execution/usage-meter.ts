@@ -1,19 +1,21 @@
-import type { TurnUsage } from '@switchyard/contracts';
-import type { ModelUsage } from '@switchyard/models';
+import type { ModelTurnUsage, TurnUsage } from '@switchyard/contracts';
+import type { ModelRef, ModelUsage } from '@switchyard/models';
 import type { FrameBody } from '../../frames/frame-splitting.ts';
-import { addUsage, type ResumeState } from '../../model/checkpoint-log.ts';
+import { addUsage, zeroUsage, type ResumeState } from '../../model/checkpoint-log.ts';
 import type { TurnDocument } from '../../model/turn-document.ts';
 
 /** A model call whose provider reported its usage. */
 export interface MeteredCall {
   usage: ModelUsage;
   costUsd: number;
+  /** The model that answered, if another one than the requested model may have. */
+  model?: ModelRef;
 }
 
 /** Adds up the model calls of a turn, over all its attempts. */
 export interface UsageMeter {
-  /** Counts a call; undefined if the provider reported no usage. */
-  record: (call: MeteredCall | undefined) => void;
+  /** Counts a call of a model; undefined if the provider reported no usage. */
+  record: (requested: ModelRef, call: MeteredCall | undefined) => void;
   /** Follows the steps of the turn. */
   recordFrame(frame: FrameBody): void;
   /** Model steps that were begun. */
@@ -24,12 +26,15 @@ export interface UsageMeter {
 /** Continues the count of earlier attempts. */
 export function createUsageMeter(turn: Pick<TurnDocument, 'attempts'>, resumeFrom: ResumeState): UsageMeter {
   const usage = getEarlierUsage(turn, resumeFrom);
+  const byModel = getEarlierModels(resumeFrom);
   let { steps } = resumeFrom;
   return {
-    record(call) {
-      usage.calls += 1;
-      if (call === undefined) usage.unknownCalls += 1;
-      else addUsage(usage, { ...call.usage, costUsd: call.costUsd });
+    record(requested, call) {
+      for (const sum of [usage, getModel(byModel, call?.model ?? requested)]) {
+        sum.calls += 1;
+        if (call === undefined) sum.unknownCalls += 1;
+        else addUsage(sum, { ...call.usage, costUsd: call.costUsd });
+      }
     },
     recordFrame(frame) {
       if (frame.type === 'step') steps = frame.step;
@@ -37,7 +42,7 @@ export function createUsageMeter(turn: Pick<TurnDocument, 'attempts'>, resumeFro
     get steps() {
       return steps;
     },
-    read: () => ({ ...usage }),
+    read: () => ({ ...usage, ...(byModel.size === 0 ? {} : { models: [...byModel.values()].map((one) => ({ ...one })) }) }),
   };
 }
 
@@ -51,7 +56,19 @@ function getEarlierUsage({ attempts }: Pick<TurnDocument, 'attempts'>, { spent, 
   return { ...spent, calls: steps + unknownCalls, unknownCalls };
 }
 
+function getModel(byModel: Map<string, ModelTurnUsage>, { provider, modelId }: ModelRef): ModelTurnUsage {
+  const model = `${provider}/${modelId}`;
+  let usage = byModel.get(model);
+  if (usage === undefined) byModel.set(model, (usage = { model, ...zeroUsage(), calls: 0, unknownCalls: 0 }));
+  return usage;
+}
+
+function getEarlierModels({ spentByModel }: ResumeState): Map<string, ModelTurnUsage> {
+  return new Map(Array.from(spentByModel, ([model, usage]) => [model, { model, ...usage, unknownCalls: 0 }]));
+}
+
 /** Returns the usage of a turn that another process runs, up to its last checkpoint. Its open call counts as unknown. */
 export function getRunningUsage({ state }: Pick<TurnDocument, 'state'>, progress: ResumeState): TurnUsage {
-  return getEarlierUsage({ attempts: state === 'running' ? 2 : 0 }, progress);
+  const models = [...getEarlierModels(progress).values()];
+  return { ...getEarlierUsage({ attempts: state === 'running' ? 2 : 0 }, progress), ...(models.length === 0 ? {} : { models }) };
 }

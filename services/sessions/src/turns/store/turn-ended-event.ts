@@ -2,6 +2,7 @@ import type { Bus } from '@switchyard/bus';
 import type { TurnFailure, TurnResult, TurnUsage } from '@switchyard/contracts';
 import type { OutboxEvent } from '@switchyard/store';
 import type { TurnDocument } from '../../model/turn-document.ts';
+import { readEvidence } from './event-evidence.ts';
 
 /** What the write that ends a turn knows of the end. */
 export interface EndFacts {
@@ -12,6 +13,8 @@ export interface EndFacts {
   mergedInto?: string;
   usage: TurnUsage;
   steps: number;
+  /** Turn trace as JSON. */
+  trace?: string | undefined;
   now: number;
 }
 
@@ -23,9 +26,13 @@ export function noUsage(): TurnUsage {
 }
 
 /** Returns the event `turn:ended`, to be emitted with the write that ends the turn, so that it is published exactly when the turn has ended. */
-export function turnEndedEvent(turn: TurnDocument, { state, finishReason, failure, mergedInto, usage, steps, now }: EndFacts): OutboxEvent {
-  const { turnId, sessionKey, agentId, client, order, createdAt, startedAt } = turn;
-  const reason = failure?.details?.['reason'];
+export function turnEndedEvent(
+  turn: TurnDocument,
+  { state, finishReason, failure, mergedInto, usage, steps, trace, now }: EndFacts,
+): OutboxEvent {
+  const { turnId, sessionKey, agentId, client, order, parks = 0, createdAt, startedAt } = turn;
+  const attempts = turn.attempts - parks;
+  const { reason, status } = failure?.details ?? {};
   return {
     name: 'turn:ended',
     payload: {
@@ -36,10 +43,18 @@ export function turnEndedEvent(turn: TurnDocument, { state, finishReason, failur
       ...(order && { kind: order.kind, origin: order.origin }),
       state,
       ...(finishReason === undefined ? {} : { finishReason }),
-      ...(failure && { failure: { code: failure.code, ...(typeof reason === 'string' ? { reason } : {}) } }),
+      ...(failure && {
+        failure: {
+          code: failure.code,
+          ...(typeof reason === 'string' ? { reason } : {}),
+          ...(typeof status === 'number' ? { status } : {}),
+        },
+      }),
       ...(mergedInto === undefined ? {} : { mergedInto }),
       usage,
       steps,
+      ...(attempts > 1 ? { attempts } : {}),
+      ...(trace === undefined ? {} : { evidence: readEvidence(trace) }),
       createdAt,
       ...(startedAt === undefined ? {} : { startedAt }),
       finishedAt: now,

@@ -155,7 +155,7 @@ export function commitAnswer(
       emit: [
         answerEvent(turn, result, now),
         ...abortEvents(turn, { finish: result.finishReason }, now),
-        turnEndedEvent(turn, { state: 'done', finishReason: result.finishReason, usage, steps, now }),
+        turnEndedEvent(turn, { state: 'done', finishReason: result.finishReason, usage, steps, trace, now }),
       ],
       deferSync: true,
     },
@@ -228,7 +228,7 @@ export function commitFailure(
         forgetAt: now + DAY_MS,
         ...(trace ? { trace } : {}),
       },
-      emit: [...abortEvents(turn, { failure }, now), turnEndedEvent(turn, { state, failure, usage, steps, now })],
+      emit: [...abortEvents(turn, { failure }, now), turnEndedEvent(turn, { state, failure, usage, steps, trace, now })],
     },
   );
 }
