@@ -63,6 +63,7 @@ export const PARAM_KINDS: Readonly<Record<string, Kind | 'none'>> = {
   'agent.stream sessionKey': 'session',
   'session.send key': 'session',
   'heartbeat.update session': 'session',
+  'obs.billing.bySession sessionKey': 'session',
   'session.history session_key': 'session',
   'session.export session_key': 'session',
   'session.delete session_key': 'session',

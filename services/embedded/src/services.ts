@@ -1,6 +1,7 @@
 import { memory } from '@switchyard/memory';
 import { graph } from '@switchyard/graph';
 import { media } from '@switchyard/media';
+import { observability } from '@switchyard/observability';
 import { registry } from '@switchyard/registry';
 import { scheduler } from '@switchyard/scheduler';
 import { secrets } from '@switchyard/secrets';
@@ -16,4 +17,5 @@ export const services: readonly AnyService[] = [
   scheduler,
   graph,
   media,
+  observability,
 ];

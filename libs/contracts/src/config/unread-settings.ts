@@ -52,7 +52,7 @@ export const UNREAD_SETTINGS: readonly string[] = [
   'messages',
   'monitoring',
   'observability.alertBudget',
-  'observability.persistence',
+  'observability.persistence.snapshotIntervalMs',
   'plugins',
   'queue.laneAssignment.scheduledLane',
   'responsePrefix',

@@ -5,7 +5,12 @@ import { SinceMs } from './records.ts';
 import { maxKeys } from '../values/max-keys.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
-export const BillingTotal = z.object({ totalCost: Usd, totalTokens: Count, callCount: Count, totalCacheSaved: Usd });
+const gaps = {
+  unknownCalls: Count.optional().describe('calls among them whose provider reported no usage; no sum contains them'),
+  unpricedCalls: Count.optional().describe('calls among them of models without a list price; their cost is unknown and counts as 0'),
+};
+
+export const BillingTotal = z.object({ totalCost: Usd, totalTokens: Count, callCount: Count, totalCacheSaved: Usd, ...gaps });
 
 const Used = z.object({ used: Count, limit: Count });
 
@@ -19,6 +24,7 @@ export const ProviderBilling = z.object({
   outputTokens: Count,
   estimatedCostUsd: Usd,
   callCount: Count.optional(),
+  ...gaps,
   totalCacheSaved: Usd.optional(),
   models: z
     .array(z.object({ model: boundedString(MAX.name), cost: Usd, tokens: Count, calls: Count }))
@@ -52,7 +58,7 @@ export const obsBillingMethods = defineMethods({
     examples: [{ params: { sinceMs: 86400000 }, result: total }],
   },
   'obs.billing.usage24h': {
-    summary: 'Returns token usage per hour of the last day.',
+    summary: 'Returns token usage per hour of the last day, by hour of the day in UTC.',
     scope: 'admin',
     params: NoParams,
     result: z.array(HourlyUsage).max(MAX.all),

@@ -161,6 +161,18 @@ export const METRICS = {
   'nodejs.eventloop.delay.p99': { kind: 'gauge', unit: 's', help: 'Event-loop delay, 99th percentile.', labels: [] },
   'nodejs.eventloop.delay.max': { kind: 'gauge', unit: 's', help: 'Event-loop delay, maximum.', labels: [] },
   'nodejs.eventloop.utilization': { kind: 'gauge', unit: '1', help: 'Share of time in which the event loop was busy.', labels: [] },
+  'switchyard.observability.lag': {
+    kind: 'gauge',
+    unit: '{event}',
+    help: 'Events in the event log that are not ingested yet.',
+    labels: [],
+  },
+  'switchyard.observability.events': {
+    kind: 'counter',
+    unit: '{event}',
+    help: 'Events read from the event log, by outcome: record, diagnostic, unreadable, ignored; `lost` were removed from the log before.',
+    labels: ['outcome'],
+  },
 } as const satisfies Record<string, MetricDefinition>;
 
 export type MetricName = keyof typeof METRICS;

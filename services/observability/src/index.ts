@@ -1,0 +1,1 @@
+export { defineObservability, observability } from './service.ts';

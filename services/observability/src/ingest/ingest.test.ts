@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { contracts, type EventPayload } from '@switchyard/contracts';
+import { tempDir } from '@switchyard/testkit';
+import { endTurn, getTurnId, readTotal, startObservability, waitForCalls } from '../observability.fixture.ts';
+
+test('adds up ended turns and usage records, and stores an event that is published twice once', async () => {
+  await using app = await startObservability();
+  await endTurn(app, { turnId: getTurnId('a'), usage: { calls: 2, unknownCalls: 1, input: 100, output: 20, costUsd: 0.1 } });
+  await endTurn(app, { turnId: getTurnId('a'), usage: { calls: 2, unknownCalls: 1, input: 100, output: 20, costUsd: 0.1 } });
+  const spent = contracts.sessions.events['usage:recorded'].example as EventPayload<'usage:recorded'>;
+  await app.record('usage:recorded', spent);
+  await waitForCalls(app, 3);
+  const { totalCost, totalTokens, callCount, unknownCalls } = await readTotal(app);
+  assert.deepEqual(
+    { totalCost, totalTokens, callCount, unknownCalls },
+    { totalCost: 0.1018, totalTokens: 570, callCount: 3, unknownCalls: 1 },
+  );
+});
+
+test('a replay of the log changes no sum, also after a kill between rows and hours', async () => {
+  await using data = await tempDir();
+  await using app = await startObservability({ data: data.path });
+  for (let n = 0; n < 20; n += 1) await endTurn(app, { turnId: getTurnId(n), usage: { calls: 1, input: 10, output: 1, costUsd: 0.1 } });
+  await waitForCalls(app, 20);
+  const before = await readTotal(app);
+  // What a process leaves that dies before it stores its position.
+  await app.rewind();
+  await endTurn(app, { turnId: getTurnId('last'), usage: { calls: 1, input: 10, output: 1, costUsd: 0.1 } });
+  await waitForCalls(app, 21);
+  assert.deepEqual(await readTotal(app), { ...before, callCount: 21, totalTokens: 231, totalCost: 2.1 });
+});
+
+test('two replicas that fold the same log count each event once', async () => {
+  await using app = await startObservability({ replicas: 2 });
+  for (let n = 0; n < 200; n += 1)
+    await endTurn(app, { turnId: getTurnId(n), usage: { calls: 1, input: 1, output: 1, costUsd: 0.000_001 } });
+  await waitForCalls(app, 200);
+  const { callCount, totalCost, totalTokens } = await readTotal(app);
+  assert.deepEqual({ callCount, totalCost, totalTokens }, { callCount: 200, totalCost: 0.0002, totalTokens: 400 });
+});
+
+test('keeps an event of another version unfolded', async () => {
+  await using app = await startObservability();
+  await app.recordUnknown('turn:ended', { turnId: 'turn_new', shape: 'of a later version' });
+  await endTurn(app, { turnId: getTurnId('a'), usage: { calls: 1 } });
+  await waitForCalls(app, 1);
+  const { items } = await app.diagnostics.find({ category: 'unreadable' });
+  assert.deepEqual(
+    items.map(({ eventType, data }) => [eventType, data['turnId']]),
+    [['turn:ended', 'turn_new']],
+  );
+});

@@ -1,0 +1,192 @@
+import { readEvent, type Bus, type Log, type LogEntry } from '@switchyard/bus';
+import { DEFAULT_TENANT, EVENTS_LOG, ServiceError, subjects, type Sections } from '@switchyard/contracts';
+import type { Models } from '@switchyard/models';
+import { atIntervals, type Clock } from '@switchyard/service-kit';
+import type { Collection, Documents } from '@switchyard/store';
+import { counter, observe, type Logger } from '@switchyard/telemetry';
+import type { DiagnosticDocument, HourDocument, PositionDocument, RecordDocument } from '../documents/collections.ts';
+import { foldHours, type TenantRecord } from './fold-hours.ts';
+import { readPriceList, type PriceList } from './price-list.ts';
+import { keepUnreadable, readDiagnostic } from './read-diagnostic.ts';
+import { readRecord, type LogPlace } from './read-record.ts';
+
+/** Events per read of the log. */
+const PAGE_SIZE = 500;
+const POSITION = 'events';
+const DAY_MS = 86_400_000;
+/** Rows per read while the rows of a lost log are folded. */
+const ROWS_PER_READ = 500;
+
+export interface IngestDeps {
+  bus: Bus;
+  records: Collection<RecordDocument>;
+  hours: Collection<HourDocument>;
+  diagnostics: Collection<DiagnosticDocument>;
+  positions: Collection<PositionDocument>;
+  models: Pick<Models, 'catalogue'>;
+  settings: () => Sections['observability'];
+  log: Logger;
+  clock: Clock;
+  intervalMs: number;
+}
+
+export interface Ingest extends AsyncDisposable {
+  /** Reads the log to its end. */
+  run(): Promise<void>;
+}
+
+interface Position {
+  log: string;
+  seq: number;
+}
+
+/**
+ * Copies usage and diagnostic events from the event log into the database. It is the only writer of records and hours, and every replica
+ * runs one: a record has a unique key and an hour refuses sequence numbers that it contains, so that events may be read any number of times.
+ */
+export async function startIngest(deps: IngestDeps): Promise<Ingest> {
+  const { bus, positions, log: logger, clock, intervalMs } = deps;
+  const events = await bus.log(EVENTS_LOG);
+  const stored = positions.for({ tenant: DEFAULT_TENANT });
+  const lag = { events: 0, readAt: clock.now() };
+  const stopLag = observe('switchyard.observability.lag', {}, () => lag.events);
+  let running: Promise<void> | undefined;
+
+  async function readLog(): Promise<void> {
+    if (!deps.settings().persistence.enabled) return;
+    const prices = await readPriceList(deps.models);
+    for (;;) {
+      const current = await events.position();
+      const position = await openPosition(deps, stored, current.name);
+      lag.events = Math.max(0, current.seq - position.seq);
+      if (lag.events === 0) return;
+      const lost = current.firstSeq - position.seq - 1;
+      if (lost > 0 && position.seq > 0) reportLost(logger, lost);
+      const page = await readPage(events, position);
+      if (page.length === 0) return;
+      await ingestPage(deps, prices, { log: current.name, page });
+      await advance(stored, position, { log: current.name, seq: page.at(-1)?.seq ?? position.seq }, clock.now());
+    }
+  }
+
+  const run = (): Promise<void> => (running ??= readLog().finally(() => (running = undefined)));
+  const failed = (err: unknown): void =>
+    logger.warn({ err, errorKind: 'dependency', hint: 'the event log keeps the events for a day' }, 'failed to ingest events; retrying');
+  const polling = atIntervals({ clock, ms: intervalMs, failed }, run);
+  return {
+    run,
+    async [Symbol.asyncDispose]() {
+      stopLag();
+      await polling[Symbol.asyncDispose]();
+      await running?.catch(() => undefined);
+    },
+  };
+}
+
+async function readPage(events: Log, { seq }: Position): Promise<LogEntry[]> {
+  return events.page(subjects.events, seq + 1, PAGE_SIZE);
+}
+
+/** Returns the position in this log. After the log was recreated, the rows of the old one are folded and the new one is read from its start. */
+async function openPosition(deps: IngestDeps, stored: Documents<PositionDocument>, log: string): Promise<Position> {
+  const existing = await stored.get(POSITION);
+  if (existing?.log === log) return existing;
+  if (existing) {
+    await foldRest(deps, existing);
+    await stored.update({ name: POSITION, log: existing.log }, { set: { log, seq: 0 } });
+  } else await stored.insert({ name: POSITION, log, seq: 0, at: 0 }).catch(ignoreExisting);
+  return (await stored.get(POSITION)) ?? { log, seq: 0 };
+}
+
+/** Folds rows that were stored before the log was lost and whose hour may lack them. */
+async function foldRest({ records, hours }: IngestDeps, { log, seq }: Position): Promise<void> {
+  for (let from = seq; ;) {
+    const { items } = await records.system().find({ log, seq: { gt: from } }, { sort: [['seq', 'asc']], limit: ROWS_PER_READ });
+    const last = items.at(-1);
+    if (last === undefined) return;
+    await foldHours(
+      hours,
+      items.map(({ tenant, ...record }) => ({ tenant, record })),
+    );
+    from = last.seq;
+  }
+}
+
+function advance(stored: Documents<PositionDocument>, from: Position, to: Position, at: number): Promise<unknown> {
+  return stored.update({ name: POSITION, log: from.log, seq: { lt: to.seq } }, { set: { seq: to.seq, at } });
+}
+
+/** Stores a page of the log: first the rows, then the hours, so that an interrupted page is folded again from its rows. */
+async function ingestPage(deps: IngestDeps, prices: PriceList, { log, page }: { log: string; page: readonly LogEntry[] }): Promise<void> {
+  const retentionMs = deps.settings().persistence.retentionDays * DAY_MS;
+  const writes: Promise<TenantRecord | undefined>[] = [];
+  for (const entry of page) {
+    const place = { log, seq: entry.seq, at: entry.at, expiresAt: entry.at + retentionMs };
+    const write = ingestEntry(deps, prices, { entry, place });
+    if (write) writes.push(write);
+  }
+  const stored = (await Promise.all(writes)).filter((one) => one !== undefined);
+  await foldHours(deps.hours, stored);
+}
+
+/** Stores what an entry contains. Resolves to the record that its hour must contain. */
+function ingestEntry(
+  { records, diagnostics }: IngestDeps,
+  prices: PriceList,
+  { entry, place }: { entry: LogEntry; place: LogPlace },
+): Promise<TenantRecord | undefined> | undefined {
+  const event = readEvent(entry);
+  if (event === undefined) return count('ignored');
+  const { name, tenant } = event;
+  const payload = parseJson(event.payload);
+  const record = readRecord(name, payload, place, prices);
+  if (record) {
+    count('record');
+    return storeRecord(records, { tenant, record });
+  }
+  const diagnostic = record === null ? keepUnreadable(name, payload, place) : readDiagnostic(name, payload, place);
+  if (diagnostic === undefined) return count('ignored');
+  count(record === null ? 'unreadable' : 'diagnostic');
+  return diagnostics
+    .for({ tenant })
+    .insert(diagnostic)
+    .catch(ignoreExisting)
+    .then(() => undefined);
+}
+
+/** Stores a row. Resolves to undefined if the event was stored before from another place of the log. */
+async function storeRecord(records: Collection<RecordDocument>, { tenant, record }: TenantRecord): Promise<TenantRecord | undefined> {
+  const documents = records.for({ tenant });
+  try {
+    await documents.insert(record);
+    return { tenant, record };
+  } catch (error) {
+    ignoreExisting(error);
+    const existing = await documents.get(record.recordId);
+    return existing?.log === record.log && existing.seq === record.seq ? { tenant, record: existing } : undefined;
+  }
+}
+
+type Outcome = 'record' | 'diagnostic' | 'unreadable' | 'ignored' | 'lost';
+
+function count(outcome: Outcome, events = 1): undefined {
+  counter('switchyard.observability.events', { outcome }).add(events);
+}
+
+function reportLost(logger: Logger, lost: number): void {
+  count('lost', lost);
+  const hint = 'observability was down for longer than the event log keeps events; the sums lack them';
+  logger.error({ lost, errorKind: 'resource', hint }, 'events were removed from the log before they were ingested');
+}
+
+function parseJson(data: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(data).toString());
+  } catch {
+    return null;
+  }
+}
+
+function ignoreExisting(error: unknown): void {
+  if (!(error instanceof ServiceError && error.code === 'ALREADY_EXISTS')) throw error;
+}
