@@ -24,6 +24,7 @@ export type ToolEvidence = z.infer<typeof ToolEvidence>;
 /** One step of a turn: time to first token, duration, cost, and tool calls. */
 export const StepEvidence = z.object({
   step: Count,
+  at: z.number().optional().describe('start of the step, in milliseconds since the start of the run'),
   ms: z.number(),
   firstMs: z.number().optional(),
   chars: Count,

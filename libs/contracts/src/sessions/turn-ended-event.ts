@@ -27,6 +27,7 @@ export const turnEndedEvents = defineEvents({
           code: z.enum(ERROR_CODES),
           reason: boundedString(MAX.name).optional(),
           status: z.int().optional().describe('HTTP status of the provider'),
+          rejected: z.literal('tool_schema').optional().describe('what the provider rejected'),
         })
         .optional()
         .describe('with state failed or cancelled'),

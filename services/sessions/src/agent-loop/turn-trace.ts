@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { AgentConfig, Screened, StepEvidence, ToolEvidence, TurnEvidence } from '@switchyard/contracts';
-import type { ModelRef } from '@switchyard/models';
+import type { ModelRef, ToolCall } from '@switchyard/models';
 import type { OutputFinding } from '../screening/output-finding.ts';
 import type { CheckpointEntry } from '../model/checkpoint-log.ts';
 import type { WindowMeasurement } from '../context-window/window-guard.ts';
@@ -41,6 +41,8 @@ export interface TurnTracerOptions {
   now: () => number;
   /** Steps of earlier runs. */
   earlierSteps: number;
+  /** Calls of the last of these steps that have no result. This run makes them. */
+  pendingCalls?: readonly Pick<ToolCall, 'name' | 'input'>[];
   /** Plan settings of the agent. */
   sep: AgentConfig['sep'];
 }
@@ -50,9 +52,11 @@ interface Open {
   began: number;
   /** Start of the current call. */
   calling: number;
+  /** An earlier run has called the model. */
+  resumed?: true;
 }
 
-export function createTurnTracer({ now, earlierSteps, sep }: TurnTracerOptions): TurnTracer {
+export function createTurnTracer({ now, earlierSteps, pendingCalls = [], sep }: TurnTracerOptions): TurnTracer {
   const planned = createPlanTracker(sep, earlierSteps);
   const steps: StepEvidence[] = [];
   let sent: PromptTrace;
@@ -60,18 +64,28 @@ export function createTurnTracer({ now, earlierSteps, sep }: TurnTracerOptions):
   let window: WindowMeasurement | undefined;
   let screened: Screened | undefined;
   let output: TurnEvidence['output'];
+  const started = now();
   let dropped = 0;
   let open: Open | undefined;
   let noted = { input: 0, output: 0 };
 
   function begin(step: number): void {
     const began = now();
-    open = { step: { step, ms: 0, chars: 0 }, began, calling: began };
+    open = { step: { step, at: began - started, ms: 0, chars: 0 }, began, calling: began };
     steps.push(open.step);
     if (steps.length > FIRST_STEPS + LAST_STEPS) {
       steps.splice(FIRST_STEPS, 1);
       dropped += 1;
     }
+  }
+
+  /** Opens the step whose calls an earlier run has left. */
+  function resume(): void {
+    begin(earlierSteps);
+    if (!open) return;
+    open.resumed = true;
+    open.step.tools = toTools(pendingCalls);
+    if (pendingCalls.length > MAX_TOOLS) open.step.moreTools = pendingCalls.length - MAX_TOOLS;
   }
 
   return {
@@ -84,6 +98,7 @@ export function createTurnTracer({ now, earlierSteps, sep }: TurnTracerOptions):
     },
     recordFrame(frame) {
       if (frame.type === 'step') return begin(frame.step);
+      if (!open && frame.type === 'tool' && pendingCalls.length > 0) resume();
       if (open && frame.type === 'tool' && frame.state === 'called') open.calling = now();
     },
     recordText(text) {
@@ -98,16 +113,17 @@ export function createTurnTracer({ now, earlierSteps, sep }: TurnTracerOptions):
         planned.addText(open.step.step, mark.text);
         noted = { input: noted.input + mark.input, output: noted.output + mark.output };
         Object.assign(open.step, { ms: now() - open.began, input: mark.input, output: mark.output });
-        open.step.tools = mark.calls.slice(0, MAX_TOOLS).map(({ name, input }) => ({ name, args: getDigest(input) }));
+        open.step.tools = toTools(mark.calls);
         if (mark.calls.length > MAX_TOOLS) open.step.moreTools = mark.calls.length - MAX_TOOLS;
       } else if (mark.mark === 'result') recordResult(open.step.tools, mark, now() - open.calling);
     },
     build(model, outcome) {
       const last = outcome && open;
-      if (last && last.step.input === undefined) {
+      if (last && !last.resumed && last.step.input === undefined) {
         const { input, output } = outcome.result.tokensUsed;
         Object.assign(last.step, { ms: now() - last.began, input: input - noted.input, output: output - noted.output });
       }
+      const unlisted = steps[0]?.step === earlierSteps ? earlierSteps - 1 : earlierSteps;
       const plan = planned.plan(open?.step.step ?? 0, outcome !== undefined);
       return {
         ...(model ? { model: `${model.provider}/${model.modelId}` } : {}),
@@ -117,12 +133,16 @@ export function createTurnTracer({ now, earlierSteps, sep }: TurnTracerOptions):
         ...(screened ? { screened } : {}),
         ...(output ? { output } : {}),
         ...(plan ? { plan } : {}),
-        ...(earlierSteps > 0 ? { before: earlierSteps } : {}),
+        ...(unlisted > 0 ? { before: unlisted } : {}),
         steps,
         ...(dropped > 0 ? { dropped } : {}),
       };
     },
   };
+}
+
+function toTools(calls: readonly Pick<ToolCall, 'name' | 'input'>[]): ToolEvidence[] {
+  return calls.slice(0, MAX_TOOLS).map(({ name, input }) => ({ name, args: getDigest(input) }));
 }
 
 function union(known: readonly string[] = [], names: readonly string[]): string[] {

@@ -36,7 +36,12 @@ import { commitAnswer, commitFailure, turnEndedElsewhere, turnTakenOver, isFence
 export async function executeTurn(deps: TurnRunDeps, options: TurnRun): Promise<EndedTurn | undefined> {
   const recorder = createTurnRecorder(deps, options);
   const meter = createUsageMeter(options.turn, options.resumeFrom);
-  const tracer = createTurnTracer({ now: () => deps.clock.now(), earlierSteps: options.resumeFrom.steps, sep: options.agent.config.sep });
+  const tracer = createTurnTracer({
+    now: () => deps.clock.now(),
+    earlierSteps: options.resumeFrom.steps,
+    pendingCalls: options.resumeFrom.pendingCalls,
+    sep: options.agent.config.sep,
+  });
   try {
     const screening = createTurnScreening(deps, options, { witness: tracer, warn: (warning) => memory.warn(warning) });
     const memory = createMemoryInjection(deps.memories, options, { witness: tracer, reinforce: screening.screenMessage });

@@ -48,6 +48,7 @@ export function turnEndedEvent(
           code: failure.code,
           ...(typeof reason === 'string' ? { reason } : {}),
           ...(typeof status === 'number' ? { status } : {}),
+          ...(isSchemaRejection(failure) ? { rejected: 'tool_schema' } : {}),
         },
       }),
       ...(mergedInto === undefined ? {} : { mergedInto }),
@@ -60,6 +61,15 @@ export function turnEndedEvent(
       finishedAt: now,
     },
   };
+}
+
+/** A provider's message about the schema or the parameters of a tool or function. */
+const TOOL_SCHEMA =
+  /\b(?:tools?|functions?)\b[^]{0,200}\b(?:schema|parameters)\b|\b(?:schema|parameters)\b[^]{0,200}\b(?:tools?|functions?)\b/i;
+
+/** Providers have no common code for this, so that their message decides. It is read here because the event contains no texts. */
+function isSchemaRejection({ message, details }: TurnFailure): boolean {
+  return details?.['reason'] === 'PROVIDER_REJECTED' && TOOL_SCHEMA.test(message);
 }
 
 /** Wakes the service that ordered the turn. A lost message costs latency only, because the service also reads `turns.ends`. */
