@@ -125,6 +125,20 @@ const alerts: readonly Alert[] = [
     summary: 'events of {{ $labels.service }} are published more slowly than they are written',
   },
   {
+    name: 'ObservabilityLags',
+    expr: `max(${metric('switchyard.observability.lag')}) > 10000`,
+    for: '10m',
+    severity: 'warning',
+    summary: '{{ $value }} events wait to be ingested; billing and explanations lack them',
+  },
+  {
+    name: 'ObservabilityLostEvents',
+    expr: `sum(increase(${metric('switchyard.observability.events')}{outcome="lost"}[1h])) > 0`,
+    for: '1m',
+    severity: 'critical',
+    summary: '{{ $value }} events left the event log before they were ingested; billing lacks them',
+  },
+  {
     name: 'EventLoopLate',
     expr: `${metric('nodejs.eventloop.delay.p99')} > 0.5`,
     for: '1m',

@@ -64,6 +64,7 @@ export const PARAM_KINDS: Readonly<Record<string, Kind | 'none'>> = {
   'session.send key': 'session',
   'heartbeat.update session': 'session',
   'obs.billing.bySession sessionKey': 'session',
+  'obs.explain sessionKey': 'session',
   'session.history session_key': 'session',
   'session.export session_key': 'session',
   'session.delete session_key': 'session',

@@ -2,6 +2,7 @@ import { encodePrincipal } from '@switchyard/bus';
 import {
   contracts,
   EVENTS_LOG,
+  registry,
   servicePrincipal,
   subjects,
   type EventPayload,
@@ -57,6 +58,10 @@ export async function startObservability({ data, env = {}, as, replicas = 1 }: O
     await testService(defineObservability({ ingestMs: INGEST_MS }), {
       as: as ?? principal({ scopes: ['*'] }),
       env,
+      async prepare(host) {
+        const prices = [{ model: 'openai/gpt-5', input: 1.25, output: 10, cacheRead: 0.125, cacheWrite: 0 }];
+        await (await host.connect('registry')).serve(registry, { 'models.prices': () => ({ prices }) }, { version: '0.0.0' });
+      },
       ...(data === undefined ? {} : { data }),
     }),
   );
@@ -76,7 +81,6 @@ export async function startObservability({ data, env = {}, as, replicas = 1 }: O
       await startIngest({
         ...documents,
         bus: await host.connect('observability'),
-        models: { catalogue: () => Promise.resolve([]) },
         settings: () => observability,
         log: silentLogger(),
         clock: systemClock,

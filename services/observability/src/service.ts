@@ -1,5 +1,4 @@
 import { observability as contract } from '@switchyard/contracts';
-import { createModels } from '@switchyard/models';
 import { defineService, systemClock } from '@switchyard/service-kit';
 import { diagnosticCollection, hourCollection, positionCollection, recordCollection } from './documents/collections.ts';
 import {
@@ -10,6 +9,12 @@ import {
   obsBillingUsage24h,
   obsGetCacheStats,
 } from './handlers/obs-billing.ts';
+import { obsDiagnostics } from './handlers/obs-diagnostics.ts';
+import { obsExplain } from './handlers/obs-explain.ts';
+import { obsFleetHealth } from './handlers/obs-fleet-health.ts';
+import { obsReset, obsResetTable } from './handlers/obs-reset.ts';
+import { obsTraceSearch } from './handlers/obs-trace-search.ts';
+import { obsChannelsAll, obsChannelsGet, obsChannelsStale, obsDeliveryRecent, obsDeliveryStats } from './handlers/obs-traffic.ts';
 import { startIngest } from './ingest/ingest.ts';
 
 const INGEST_INTERVAL_MS = 1_000;
@@ -26,28 +31,38 @@ export function defineObservability({ ingestMs = INGEST_INTERVAL_MS }: Observabi
   return defineService({
     contract,
     version: '0.1.0',
-    settings: ['observability', 'models', 'providers', 'security'],
+    settings: ['observability'],
 
-    async setup({ settings, store, bus, log, own, env }) {
+    async setup({ settings, store, bus, log, own }) {
       const documents = await store.open({
         records: recordCollection,
         hours: hourCollection,
         diagnostics: diagnosticCollection,
         positions: positionCollection,
       });
-      // Only prices are read here, so that no key is needed.
-      const models = createModels({ settings: () => settings.current, secret: () => Promise.resolve(null), env, log });
       const now = (): number => store.now();
       const ingestSettings = (): (typeof settings.current)['observability'] => settings.current.observability;
-      own.use(await startIngest({ ...documents, bus, models, log, settings: ingestSettings, clock: systemClock, intervalMs: ingestMs }));
-      const billing = { ...documents, now };
+      own.use(await startIngest({ ...documents, bus, log, settings: ingestSettings, clock: systemClock, intervalMs: ingestMs }));
+      const deps = { ...documents, now };
+      const retentionDays = (): number => ingestSettings().persistence.retentionDays;
       return {
-        'obs.billing.total': obsBillingTotal(billing),
-        'obs.billing.usage24h': obsBillingUsage24h(billing),
-        'obs.billing.byProvider': obsBillingByProvider(billing),
-        'obs.billing.byAgent': obsBillingByAgent(billing),
-        'obs.billing.bySession': obsBillingBySession(billing),
-        'obs.getCacheStats': obsGetCacheStats(billing),
+        'obs.billing.total': obsBillingTotal(deps),
+        'obs.billing.usage24h': obsBillingUsage24h(deps),
+        'obs.billing.byProvider': obsBillingByProvider(deps),
+        'obs.billing.byAgent': obsBillingByAgent(deps),
+        'obs.billing.bySession': obsBillingBySession(deps),
+        'obs.getCacheStats': obsGetCacheStats(deps),
+        'obs.trace.search': obsTraceSearch(deps),
+        'obs.explain': obsExplain(deps),
+        'obs.fleet.health': obsFleetHealth({ ...deps, bus, retentionDays }),
+        'obs.diagnostics': obsDiagnostics(deps),
+        'obs.reset': obsReset(deps),
+        'obs.reset.table': obsResetTable(deps),
+        'obs.channels.all': obsChannelsAll,
+        'obs.channels.get': obsChannelsGet,
+        'obs.channels.stale': obsChannelsStale,
+        'obs.delivery.recent': obsDeliveryRecent,
+        'obs.delivery.stats': obsDeliveryStats,
       };
     },
   });

@@ -41,6 +41,7 @@ import { modelsEmbed } from './handlers/models/models-embed.ts';
 import { modelsListProviders } from './handlers/models/models-list-providers.ts';
 import { modelsList } from './handlers/models/models-list.ts';
 import { modelsTest } from './handlers/models/models-test.ts';
+import { modelsPrices } from './handlers/models/models-prices.ts';
 import { modelsVisible } from './handlers/models/models-visible.ts';
 import { announceCatalogue } from './models/catalogue-events.ts';
 import { startModelScan } from './models/model-scan.ts';
@@ -117,6 +118,7 @@ export const registry = defineService({
       'models.list': modelsList({ agents, models, configuration }, validatedModels),
       'models.test': modelsTest(models, validatedModels),
       'models.visible': modelsVisible(agents, models),
+      'models.prices': modelsPrices(models),
       'models.embed': modelsEmbed({ agents, models, settings }),
       'gateway.status': gatewayStatus(config, restarts),
       'gateway.restart': gatewayRestart(restarts, configuration),

@@ -58,6 +58,19 @@ const ContextBudget = z.object({
   verdict: z.enum(['fits', 'downshifted', 'exhausted']),
 });
 
+const WaterfallStep = z.object({
+  step: Count,
+  startMs: DurationMs.optional().describe('since the start of the run'),
+  durationMs: DurationMs,
+  firstTokenMs: DurationMs.optional(),
+  model: boundedString(MAX.name).optional(),
+  inputTokens: Count.optional(),
+  outputTokens: Count.optional(),
+  tools: z
+    .array(z.object({ name: boundedString(MAX.name), durationMs: DurationMs.optional(), failed: z.boolean().optional() }))
+    .max(MAX.few),
+});
+
 const Coverage = z.object({
   trajectory: z.object({ found: z.boolean(), records: Count }),
   rollup: z.object({ present: z.boolean() }),
@@ -98,6 +111,7 @@ export const IncidentReport = z.object({
   offloads: z
     .array(z.object({ seq: Count, toolName: boundedString(MAX.name), originalChars: Count, pointer: boundedString(MAX.path) }))
     .max(MAX.all),
+  waterfall: z.array(WaterfallStep).max(MAX.few).optional().describe('steps of the explained turn, in order'),
   contextBudget: ContextBudget.optional().describe('for context_exhausted sessions with budget records; the last record applies'),
   summary: boundedString(MAX.text),
   likelyRootCause: RootCause.nullable(),

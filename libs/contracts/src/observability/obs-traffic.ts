@@ -14,13 +14,14 @@ import { maxKeys } from '../values/max-keys.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
 const ChannelId = z.string().min(1).max(256);
+const note = boundedString(MAX.line).optional().describe('why figures are missing');
 
 const obsChannelMethods = defineMethods({
   'obs.channels.all': {
     summary: 'Returns the activity of each channel.',
     scope: 'admin',
     params: NoParams,
-    result: z.object({ channels: z.array(ChannelActivity).max(MAX.all) }),
+    result: z.object({ channels: z.array(ChannelActivity).max(MAX.all), note }),
     idempotent: true,
     examples: [{ params: {}, result: { channels: [channelActivityExample] } }],
   },
@@ -28,7 +29,7 @@ const obsChannelMethods = defineMethods({
     summary: 'Returns channels that have been silent for too long.',
     scope: 'admin',
     params: z.strictObject({ thresholdMs: DurationMs.default(300_000) }),
-    result: z.object({ stale: z.array(ChannelActivity).max(MAX.all) }),
+    result: z.object({ stale: z.array(ChannelActivity).max(MAX.all), note }),
     idempotent: true,
     examples: [{ params: { thresholdMs: 600000 }, result: { stale: [channelActivityExample] } }],
   },
@@ -36,7 +37,7 @@ const obsChannelMethods = defineMethods({
     summary: 'Returns the activity of one channel; null if unknown.',
     scope: 'admin',
     params: z.strictObject({ channelId: ChannelId }),
-    result: z.object({ channel: ChannelActivity.nullable() }),
+    result: z.object({ channel: ChannelActivity.nullable(), note }),
     idempotent: true,
     examples: [
       { params: { channelId: 'telegram-678' }, result: { channel: channelActivityExample } },
@@ -50,7 +51,7 @@ const obsDeliveryMethods = defineMethods({
     summary: 'Returns the latest messages from receipt to answer, newest first.',
     scope: 'admin',
     params: z.strictObject({ sinceMs: SinceMs.optional(), limit: pageSize(50, 10_000), channelId: ChannelId.optional() }),
-    result: z.object({ deliveries: z.array(DeliveryTrace).max(MAX.all) }),
+    result: z.object({ deliveries: z.array(DeliveryTrace).max(MAX.all), note }),
     idempotent: true,
     examples: [
       {
@@ -75,7 +76,7 @@ const obsDeliveryMethods = defineMethods({
     summary: 'Returns success rate and latency of deliveries.',
     scope: 'admin',
     params: NoParams,
-    result: z.object({ total: Count, successes: Count, failures: Count, avgLatencyMs: DurationMs }),
+    result: z.object({ total: Count, successes: Count, failures: Count, avgLatencyMs: DurationMs, note }),
     idempotent: true,
     examples: [{ params: {}, result: { total: 44, successes: 43, failures: 1, avgLatencyMs: 1180 } }],
   },

@@ -14,7 +14,6 @@ const windows: [method: string, params: object][] = [
   ['obs.billing.bySession', { sessionKey: 'default:alice:gateway', sinceMs: 0 }],
   ['obs.delivery.recent', { sinceMs: 0 }],
   ['obs.diagnostics', { sinceMs: 0 }],
-  ['obs.fleet.health', { sinceHours: 0 }],
   ['obs.channels.stale', { thresholdMs: 0 }],
   ['obs.trace.search', { since: '0s' }],
   ['subagent.list', { recentMinutes: 0 }],

@@ -12,7 +12,7 @@ const Id = z.string().min(1).max(256);
 
 const obsReportMethods = defineMethods({
   'obs.trace.search': {
-    summary: 'Searches the records of sessions of the last two days, newest first.',
+    summary: 'Searches the records of turns of the last two days, or since a time, newest first.',
     scope: 'admin',
     params: z.strictObject({
       messageId: Id.optional(),
@@ -24,7 +24,11 @@ const obsReportMethods = defineMethods({
         .regex(/^\d{1,9}[smhd]$/)
         .optional()
         .describe('period: digits and s, m, h or d'),
-      where: z.string().max(1024).optional().describe('error: only rows with a last error'),
+      where: z
+        .string()
+        .max(1024)
+        .optional()
+        .describe('error for rows with a last error, or conditions such as agent=a, model=m, cost>0.1; all must match'),
       limit: pageSize(200, 1000),
       includeSynthetic: z.boolean().default(false).describe('include test and benchmark sessions'),
     }),
@@ -43,7 +47,8 @@ const obsReportMethods = defineMethods({
   },
   'obs.explain': {
     summary: 'Explains the failure of a session from logged evidence.',
-    description: 'Requires sessionKey or traceId. summary limits the report to about 6 KB; full relaxes the list limits.',
+    description:
+      'Explains the newest turn of the session that ended badly, or the newest turn if none did. A trace id is the id of a turn; it is resolved to its session. Requires sessionKey or traceId. summary limits the report to about 6 KB; full relaxes the list limits.',
     scope: 'admin',
     params: z
       .strictObject({
@@ -63,7 +68,7 @@ const obsReportMethods = defineMethods({
   'obs.fleet.health': {
     summary: 'Reports the outcome of all sessions of the last hours from logged evidence.',
     scope: 'admin',
-    params: z.strictObject({ sinceHours: z.number().nonnegative().default(24).describe('0 is now') }),
+    params: z.strictObject({ sinceHours: z.number().positive().default(24) }),
     result: FleetHealthReport,
     idempotent: true,
     examples: [{ params: { sinceHours: 24 }, result: fleetExample }],

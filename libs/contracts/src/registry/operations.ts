@@ -42,6 +42,26 @@ export const registryOperations = defineOperations({
     blobs: ['models'],
     idempotent: true,
   },
+  'models.prices': {
+    summary: 'Returns the list prices in force, in US dollars per million tokens. A model without a price is not in the list.',
+    callers: ['observability'] as const,
+    params: z.strictObject({}),
+    result: z.object({
+      prices: z
+        .array(
+          z.object({
+            model: boundedString(MAX.name).describe('provider/model'),
+            input: z.number().nonnegative(),
+            output: z.number().nonnegative(),
+            cacheRead: z.number().nonnegative(),
+            cacheWrite: z.number().nonnegative(),
+          }),
+        )
+        .max(MAX.all),
+    }),
+    blobs: ['prices'],
+    idempotent: true,
+  },
   'models.embed': {
     summary:
       'Returns embeddings of texts. Fails NOT_FOUND, reason NO_EMBEDDER, without a provider; RESOURCE_EXHAUSTED, reason BUDGET_EXCEEDED, if the budget of the agent or token is used up.',

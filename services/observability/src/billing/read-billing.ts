@@ -1,7 +1,7 @@
 import type { Principal } from '@switchyard/contracts';
 import type { Collection, Documents, Filter } from '@switchyard/store';
 import type { HourDocument, HourEntry, ModelSum, RecordDocument } from '../documents/collections.ts';
-import { HOUR_MS } from '../ingest/fold-hours.ts';
+import { HOUR_MS } from './hour.ts';
 import { toUsd } from './pico.ts';
 import { addAll } from './usage-sums.ts';
 

@@ -50,6 +50,7 @@ export const RecordDocument = z.object({
   failureCode: z.enum(ERROR_CODES).optional(),
   failureReason: z.string().optional(),
   providerStatus: z.int().optional(),
+  rejected: z.string().optional(),
   /** Set on turns that ended badly. Sparse, so that errors are found without reading all rows. */
   lastError: z.string().optional(),
   model: z.string().optional(),
@@ -103,7 +104,7 @@ export const hourCollection = collection({
   schema: HourDocument,
   key: 'hourId',
   maxBytes: HOUR_BYTES,
-  indexes: [{ fields: ['at'] }],
+  indexes: [{ fields: ['at'] }, { fields: ['at'], across: true }],
   expires: { field: 'expiresAt', afterMs: 0 },
 });
 

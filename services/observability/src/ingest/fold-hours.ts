@@ -1,9 +1,8 @@
 import { ServiceError } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
 import type { HourDocument, HourEntry, RecordDocument } from '../documents/collections.ts';
+import { HOUR_MS, toHourId } from '../billing/hour.ts';
 import { groupSums } from '../billing/usage-sums.ts';
-
-export const HOUR_MS = 3_600_000;
 
 export interface TenantRecord {
   tenant: string;
@@ -17,10 +16,6 @@ export interface TenantRecord {
 export async function foldHours(hours: Collection<HourDocument>, records: readonly TenantRecord[]): Promise<void> {
   const groups = Map.groupBy(records, ({ tenant, record }) => JSON.stringify([tenant, toHourId(record.at)]));
   await Promise.all(Array.from(groups.values(), (group) => foldHour(hours, group)));
-}
-
-export function toHourId(at: number): string {
-  return String(Math.floor(at / HOUR_MS));
 }
 
 async function foldHour(hours: Collection<HourDocument>, group: readonly TenantRecord[]): Promise<void> {

@@ -24,7 +24,7 @@ test('a replay of the log changes no sum, also after a kill between rows and hou
   for (let n = 0; n < 20; n += 1) await endTurn(app, { turnId: getTurnId(n), usage: { calls: 1, input: 10, output: 1, costUsd: 0.1 } });
   await waitForCalls(app, 20);
   const before = await readTotal(app);
-  // What a process leaves that dies before it stores its position.
+  // A process that dies before it stores its position leaves the old one.
   await app.rewind();
   await endTurn(app, { turnId: getTurnId('last'), usage: { calls: 1, input: 10, output: 1, costUsd: 0.1 } });
   await waitForCalls(app, 21);

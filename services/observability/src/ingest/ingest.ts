@@ -1,12 +1,11 @@
 import { readEvent, type Bus, type Log, type LogEntry } from '@switchyard/bus';
 import { DEFAULT_TENANT, EVENTS_LOG, ServiceError, subjects, type Sections } from '@switchyard/contracts';
-import type { Models } from '@switchyard/models';
 import { atIntervals, type Clock } from '@switchyard/service-kit';
 import type { Collection, Documents } from '@switchyard/store';
 import { counter, observe, type Logger } from '@switchyard/telemetry';
 import type { DiagnosticDocument, HourDocument, PositionDocument, RecordDocument } from '../documents/collections.ts';
 import { foldHours, type TenantRecord } from './fold-hours.ts';
-import { readPriceList, type PriceList } from './price-list.ts';
+import { createPriceReader, type PriceList } from './price-list.ts';
 import { keepUnreadable, readDiagnostic } from './read-diagnostic.ts';
 import { readRecord, type LogPlace } from './read-record.ts';
 
@@ -23,7 +22,6 @@ export interface IngestDeps {
   hours: Collection<HourDocument>;
   diagnostics: Collection<DiagnosticDocument>;
   positions: Collection<PositionDocument>;
-  models: Pick<Models, 'catalogue'>;
   settings: () => Sections['observability'];
   log: Logger;
   clock: Clock;
@@ -48,13 +46,13 @@ export async function startIngest(deps: IngestDeps): Promise<Ingest> {
   const { bus, positions, log: logger, clock, intervalMs } = deps;
   const events = await bus.log(EVENTS_LOG);
   const stored = positions.for({ tenant: DEFAULT_TENANT });
-  const lag = { events: 0, readAt: clock.now() };
+  const readPrices = createPriceReader(bus, clock);
+  const lag = { events: 0 };
   const stopLag = observe('switchyard.observability.lag', {}, () => lag.events);
   let running: Promise<void> | undefined;
 
   async function readLog(): Promise<void> {
     if (!deps.settings().persistence.enabled) return;
-    const prices = await readPriceList(deps.models);
     for (;;) {
       const current = await events.position();
       const position = await openPosition(deps, stored, current.name);
@@ -64,7 +62,7 @@ export async function startIngest(deps: IngestDeps): Promise<Ingest> {
       if (lost > 0 && position.seq > 0) reportLost(logger, lost);
       const page = await readPage(events, position);
       if (page.length === 0) return;
-      await ingestPage(deps, prices, { log: current.name, page });
+      await ingestPage(deps, await readPrices(), { log: current.name, page });
       await advance(stored, position, { log: current.name, seq: page.at(-1)?.seq ?? position.seq }, clock.now());
     }
   }

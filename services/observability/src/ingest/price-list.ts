@@ -1,10 +1,13 @@
-import type { ModelTurnUsage } from '@switchyard/contracts';
-import type { Models } from '@switchyard/models';
+import type { Bus } from '@switchyard/bus';
+import type { ModelTurnUsage, Result } from '@switchyard/contracts';
+import type { Clock } from '@switchyard/service-kit';
 import { toPico } from '../billing/pico.ts';
 
 const MILLION = 1_000_000;
 /** The development models cost nothing. */
 const FREE_PROVIDER = 'dev';
+/** Prices change with the configuration, and a minute late is early enough for an estimate. */
+const CACHE_TTL_MS = 60_000;
 
 /** Values usage at list prices. */
 export interface PriceList {
@@ -12,17 +15,32 @@ export interface PriceList {
   value(usage: ModelTurnUsage): { savedPico: bigint; unpriced: boolean };
 }
 
-/** Reads the prices of all models in force. */
-export async function readPriceList(models: Pick<Models, 'catalogue'>): Promise<PriceList> {
-  const prices = new Map((await models.catalogue()).map(({ provider, modelId, cost }) => [`${provider}/${modelId}`, cost]));
+/**
+ * Reads the prices in force from the registry and caches them. Cached prices are used while the registry is unavailable; without any, the
+ * events wait in the log.
+ */
+export function createPriceReader(bus: Pick<Bus, 'call'>, clock: Pick<Clock, 'now'>): () => Promise<PriceList> {
+  let cached: { prices: PriceList; until: number } | undefined;
+  return async () => {
+    if (cached && cached.until > clock.now()) return cached.prices;
+    try {
+      const { prices } = await bus.call('models.prices', {});
+      cached = { prices: createPriceList(prices), until: clock.now() + CACHE_TTL_MS };
+    } catch (error) {
+      if (!cached) throw error;
+    }
+    return cached.prices;
+  };
+}
+
+export function createPriceList(list: Result<'models.prices'>['prices']): PriceList {
+  const prices = new Map(list.map((price) => [price.model, price]));
   return {
     value({ model, cacheRead, cacheWrite, costUsd }) {
       const price = prices.get(model);
-      const isPriced = price !== undefined && (price.input > 0 || price.output > 0);
-      const unpriced = !isPriced && costUsd === 0 && !model.startsWith(`${FREE_PROVIDER}/`);
-      if (!isPriced) return { savedPico: 0n, unpriced };
+      if (price === undefined) return { savedPico: 0n, unpriced: costUsd === 0 && !model.startsWith(`${FREE_PROVIDER}/`) };
       const saved = cacheRead * (price.input - price.cacheRead) - cacheWrite * (price.cacheWrite - price.input);
-      return { savedPico: toPico(saved / MILLION), unpriced };
+      return { savedPico: toPico(saved / MILLION), unpriced: false };
     },
   };
 }

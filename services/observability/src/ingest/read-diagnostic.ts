@@ -28,6 +28,9 @@ const CATEGORIES: ReadonlyMap<string, string> = new Map<EventName, string>([
 /** Events of contracts that this version cannot read. */
 export const UNREADABLE = 'unreadable';
 
+/** All categories. */
+export const CATEGORY_NAMES: readonly string[] = [...new Set([...CATEGORIES.values(), UNREADABLE])];
+
 /** Reads a diagnostic event. Returns undefined for events that are not kept. */
 export function readDiagnostic(name: string, payload: unknown, place: LogPlace): DiagnosticDocument | undefined {
   const category = CATEGORIES.get(name);

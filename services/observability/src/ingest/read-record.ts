@@ -5,7 +5,7 @@ import { addAll, emptySum } from '../billing/usage-sums.ts';
 import { describeError, getChannel, isSynthetic } from './record-fields.ts';
 import type { PriceList } from './price-list.ts';
 
-/** Where an event stands in the log. */
+/** The position of an event in the log, and the expiry of its row. */
 export interface LogPlace {
   log: string;
   seq: number;
@@ -46,6 +46,7 @@ function fromTurn(turn: EventPayload<'turn:ended'>, place: LogPlace, prices: Pri
     ...(finishReason === undefined ? {} : { finishReason }),
     ...(failure === undefined ? {} : { failureCode: failure.code }),
     ...(failure?.reason === undefined ? {} : { failureReason: failure.reason }),
+    ...(failure?.rejected === undefined ? {} : { rejected: failure.rejected }),
     ...(failure?.status === undefined ? {} : { providerStatus: failure.status }),
     ...(lastError === undefined ? {} : { lastError }),
     ...(evidence?.model === undefined ? {} : { model: evidence.model }),
@@ -78,7 +79,7 @@ function fromUsage(record: EventPayload<'usage:recorded'>, place: LogPlace, pric
   };
 }
 
-/** Splits usage by model. What no model claims belongs to the requested model, or to none if that is unknown. */
+/** Splits usage by model. The rest belongs to the requested model, or to none if that is unknown. */
 function readUsage(
   usage: TurnUsage,
   prices: PriceList,

@@ -1,0 +1,56 @@
+import type { Ctx, Handler } from '@switchyard/bus';
+import type { EventPayload, Input, Principal } from '@switchyard/contracts';
+import type { Collection } from '@switchyard/store';
+import type { DiagnosticDocument, HourDocument, RecordDocument } from '../documents/collections.ts';
+
+export interface ResetDeps {
+  records: Collection<RecordDocument>;
+  hours: Collection<HourDocument>;
+  diagnostics: Collection<DiagnosticDocument>;
+  now: () => number;
+}
+
+type Table = Input<'obs.reset.table'>['table'];
+type RowsDeleted = EventPayload<'observability:reset'>['rowsDeleted'];
+
+const NOTHING: RowsDeleted = { tokenUsage: 0, delivery: 0, diagnostics: 0, channels: 0 };
+
+/** Deletes all observations of the caller's tenant. Events that are ingested meanwhile stay. */
+export function obsReset(deps: ResetDeps): Handler<'obs.reset'> {
+  return async (_params, ctx) => {
+    const [tokenUsage, diagnostics] = [await deleteUsage(deps, ctx.principal), await deps.diagnostics.for(ctx.principal).remove({})];
+    const rowsDeleted = { ...NOTHING, tokenUsage, diagnostics };
+    publish(deps, ctx, { table: 'all', rowsDeleted });
+    return { reset: true, rowsDeleted };
+  };
+}
+
+export function obsResetTable(deps: ResetDeps): Handler<'obs.reset.table'> {
+  return async ({ table }, ctx) => {
+    const rowsDeleted = await deleteTable(deps, ctx.principal, table);
+    const sum = Object.values(rowsDeleted).reduce((total, rows) => total + rows, 0);
+    publish(deps, ctx, { table, rowsDeleted });
+    return { reset: true, table, rowsDeleted: sum };
+  };
+}
+
+/** The tables of channels and deliveries are empty until there are channels. */
+async function deleteTable(deps: ResetDeps, caller: Principal, table: Table): Promise<RowsDeleted> {
+  if (table === 'token_usage') return { ...NOTHING, tokenUsage: await deleteUsage(deps, caller) };
+  if (table === 'diagnostics') return { ...NOTHING, diagnostics: await deps.diagnostics.for(caller).remove({}) };
+  return NOTHING;
+}
+
+/** Deletes the rows and their rollups. */
+async function deleteUsage({ records, hours }: ResetDeps, caller: Principal): Promise<number> {
+  await hours.for(caller).remove({});
+  return records.for(caller).remove({});
+}
+
+function publish(
+  { now }: ResetDeps,
+  ctx: Ctx,
+  { table, rowsDeleted }: Pick<EventPayload<'observability:reset'>, 'table' | 'rowsDeleted'>,
+): void {
+  ctx.emit('observability:reset', { admin: ctx.principal.client, table, rowsDeleted, timestamp: now() });
+}
