@@ -39,6 +39,8 @@ export interface ObservabilityApp extends AsyncDisposable {
   record(name: string, payload: unknown, options?: { tenant?: string; id?: string }): Promise<void>;
   /** Stores an event that this version of the contract does not know. */
   recordUnknown(event: string, payload: unknown): Promise<void>;
+  /** Returns the position in the log up to which events are ingested. */
+  readPosition(): Promise<number>;
   /** Sets the position in the log back to its start. */
   rewind(): Promise<void>;
 }
@@ -100,6 +102,7 @@ export async function startObservability({ data, env = {}, as, replicas = 1 }: O
       const data = Buffer.from(JSON.stringify(payload));
       await log.append({ subject, data, headers: encodePrincipal(servicePrincipal('sessions', TENANT)) });
     },
+    readPosition: async () => (await documents.positions.for({ tenant: TENANT }).get('events'))?.seq ?? 0,
     async rewind() {
       await documents.positions.for({ tenant: TENANT }).update({ name: 'events' }, { set: { seq: 0 } });
     },

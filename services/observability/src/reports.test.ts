@@ -19,6 +19,7 @@ async function recordSessions(app: ObservabilityApp): Promise<void> {
   await endTurn(app, { turnId: getTurnId(3), sessionKey: 'default:bench:bench:1', ...FAILED });
   await endTurn(app, { turnId: getTurnId(4), sessionKey: 'elsewhere:eve:gateway', ...FAILED }, { tenant: 'elsewhere' });
   await waitForRows(app, 3);
+  await waitUntil(async () => (await app.readPosition()) >= 4, 'the position');
 }
 
 test('obs.trace.search filters, hides synthetic sessions and returns the newest first', async () => {

@@ -131,7 +131,7 @@ export const diagnosticCollection = collection({
 });
 
 /** How far the event log is ingested. */
-export const PositionDocument = z.object({ name: z.string(), ...position, at: instant });
+export const PositionDocument = z.object({ name: z.string(), ...position });
 export type PositionDocument = z.infer<typeof PositionDocument>;
 
 export const positionCollection = collection({ name: 'positions', schema: PositionDocument, key: 'name' });

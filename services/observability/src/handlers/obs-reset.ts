@@ -41,10 +41,11 @@ async function deleteTable(deps: ResetDeps, caller: Principal, table: Table): Pr
   return NOTHING;
 }
 
-/** Deletes the rows and their rollups. */
+/** Deletes the rows, then their rollups, so that an hour that is folded meanwhile is deleted as well. */
 async function deleteUsage({ records, hours }: ResetDeps, caller: Principal): Promise<number> {
+  const rows = await records.for(caller).remove({});
   await hours.for(caller).remove({});
-  return records.for(caller).remove({});
+  return rows;
 }
 
 function publish(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contracts, type EventPayload } from '@switchyard/contracts';
 import { tempDir } from '@switchyard/testkit';
-import { endTurn, getTurnId, readTotal, startObservability, waitForCalls } from '../observability.fixture.ts';
+import { endTurn, getTurnId, readTotal, startObservability, waitForCalls, waitUntil } from '../observability.fixture.ts';
 
 test('adds up ended turns and usage records, and stores an event that is published twice once', async () => {
   await using app = await startObservability();
@@ -24,6 +24,7 @@ test('a replay of the log changes no sum, also after a kill between rows and hou
   for (let n = 0; n < 20; n += 1) await endTurn(app, { turnId: getTurnId(n), usage: { calls: 1, input: 10, output: 1, costUsd: 0.1 } });
   await waitForCalls(app, 20);
   const before = await readTotal(app);
+  await waitUntil(async () => (await app.readPosition()) >= 20, 'the position');
   // A process that dies before it stores its position leaves the old one.
   await app.rewind();
   await endTurn(app, { turnId: getTurnId('last'), usage: { calls: 1, input: 10, output: 1, costUsd: 0.1 } });

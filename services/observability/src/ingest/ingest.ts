@@ -63,7 +63,7 @@ export async function startIngest(deps: IngestDeps): Promise<Ingest> {
       const page = await readPage(events, position);
       if (page.length === 0) return;
       await ingestPage(deps, await readPrices(), { log: current.name, page });
-      await advance(stored, position, { log: current.name, seq: page.at(-1)?.seq ?? position.seq }, clock.now());
+      await advance(stored, position, { log: current.name, seq: page.at(-1)?.seq ?? position.seq });
     }
   }
 
@@ -92,7 +92,7 @@ async function openPosition(deps: IngestDeps, stored: Documents<PositionDocument
   if (existing) {
     await foldRest(deps, existing);
     await stored.update({ name: POSITION, log: existing.log }, { set: { log, seq: 0 } });
-  } else await stored.insert({ name: POSITION, log, seq: 0, at: 0 }).catch(ignoreExisting);
+  } else await stored.insert({ name: POSITION, log, seq: 0 }).catch(ignoreExisting);
   return (await stored.get(POSITION)) ?? { log, seq: 0 };
 }
 
@@ -110,8 +110,8 @@ async function foldRest({ records, hours }: IngestDeps, { log, seq }: Position):
   }
 }
 
-function advance(stored: Documents<PositionDocument>, from: Position, to: Position, at: number): Promise<unknown> {
-  return stored.update({ name: POSITION, log: from.log, seq: { lt: to.seq } }, { set: { seq: to.seq, at } });
+function advance(stored: Documents<PositionDocument>, from: Position, to: Position): Promise<unknown> {
+  return stored.update({ name: POSITION, log: from.log, seq: { lt: to.seq } }, { set: { seq: to.seq } });
 }
 
 /** Stores a page of the log: first the rows, then the hours, so that an interrupted page is folded again from its rows. */
