@@ -133,6 +133,31 @@ export const commands = {
     summary: 'lists service replicas and their request counts',
     load: async () => (await import('./commands/services.ts')).services,
   },
+  explain: {
+    usage: 'explain <turn or session>',
+    summary: 'explains why a turn failed',
+    load: async () => (await import('./commands/observability/explain.ts')).explain,
+  },
+  fleet: {
+    usage: 'fleet',
+    summary: 'reports how all sessions ended and what changed before',
+    load: async () => (await import('./commands/observability/fleet.ts')).fleet,
+  },
+  trace: {
+    usage: 'trace',
+    summary: 'searches recorded turns',
+    load: async () => (await import('./commands/observability/trace.ts')).trace,
+  },
+  cost: {
+    usage: 'cost',
+    summary: 'shows usage and cost by provider and model',
+    load: async () => (await import('./commands/observability/cost.ts')).cost,
+  },
+  top: {
+    usage: 'top',
+    summary: 'shows the last hour of the fleet, live',
+    load: async () => (await import('./commands/observability/top.ts')).top,
+  },
   doctor: {
     usage: 'doctor',
     summary: 'finds problems of this installation and names the remedy',

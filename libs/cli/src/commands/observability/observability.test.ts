@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { tmpdir } from 'node:os';
+import { test } from 'node:test';
+import { publicMethods, type MethodName, type MethodSpec } from '@switchyard/contracts';
+import { runCommand, startServer, TOKEN, type Call } from '../../command.fixture.ts';
+
+const cwd = tmpdir();
+const run = (url: string, ...args: string[]) => runCommand([...args, '--url', url], { cwd, env: { SWITCHYARD_TOKEN: TOKEN } });
+
+function getExample(method: MethodName): Record<string, unknown> {
+  const { examples } = (publicMethods.get(method) ?? assert.fail(method)).spec as MethodSpec;
+  return examples[0]?.result as Record<string, unknown>;
+}
+
+test('explain names the cause, the next steps and draws the steps', async () => {
+  const calls: Call[] = [];
+  const waterfall = [
+    {
+      step: 1,
+      startMs: 0,
+      durationMs: 100,
+      model: 'dev/echo',
+      inputTokens: 7,
+      outputTokens: 3,
+      tools: [{ name: 'web_fetch', durationMs: 40, failed: true }],
+    },
+    { step: 2, startMs: 100, durationMs: 300, tools: [] },
+  ];
+  await using server = await startServer({ call: (call) => (calls.push(call), { ...getExample('obs.explain'), waterfall }) });
+  const { stdout } = await run(server.url, 'explain', 'default:alice:gateway');
+  assert.match(stdout, /cause {2,}provider_timeout: web_fetch timed out/);
+  assert.match(stdout, /Next steps\n {2}- Raise/);
+  assert.match(
+    stdout,
+    /step {2}1 {2}█{10} {30,}100 ms {2}7 in, 3 out {2}dev\/echo\n {11}web_fetch {2}failed {2}40 ms\n {2}step {2}2 {2} {10}█{30} {2}300 ms/,
+  );
+  await run(server.url, 'explain', 'turn_4fT0mUq2Zs8KxY1bNcVdGh', '--full');
+  assert.deepEqual(
+    calls.map(({ params }) => params),
+    [
+      { sessionKey: 'default:alice:gateway', depth: 'summary' },
+      { traceId: 'turn_4fT0mUq2Zs8KxY1bNcVdGh', depth: 'full' },
+    ],
+  );
+  assert.equal((await run(server.url, 'explain')).code, 2);
+});
+
+test('fleet and top show the same report', async () => {
+  await using server = await startServer({ call: () => getExample('obs.fleet.health') });
+  const { stdout } = await run(server.url, 'fleet');
+  assert.match(stdout, /sessions {2}40, 3 ended badly \(7\.5 %\)/);
+  assert.match(stdout, /Findings\n {2}config_posture:served_below_configured {2}1/);
+  assert.equal((await run(server.url, 'top', '--once')).stdout, stdout);
+});
+
+test('trace sends its conditions and prints one line per turn', async () => {
+  const calls: Call[] = [];
+  const row = {
+    ts: '2025-11-21T10:00:00.000Z',
+    traceId: 'turn_a',
+    agentId: 'oslo',
+    state: 'failed',
+    durationMs: 1_250,
+    lastError: 'POISON',
+    sessionKey: 'k',
+  };
+  await using server = await startServer({ call: (call) => (calls.push(call), { rows: [row] }) });
+  const { stdout } = await run(server.url, 'trace', '--since', '7d', '--where', 'error', '--limit', '5', '--synthetic');
+  assert.equal(stdout, '2025-11-21T10:00:00  turn_a  oslo  failed  1.3  POISON  k\n');
+  assert.deepEqual(calls[0]?.params, { since: '7d', where: 'error', limit: 5, includeSynthetic: true });
+});
+
+test('cost prints a table or values for a spreadsheet, and says what is missing', async () => {
+  const models = [
+    { model: 'openai/gpt-5', cost: 1.84, tokens: 512_000, calls: 240 },
+    { model: '=cmd,"x"', cost: 0, tokens: 1, calls: 1 },
+  ];
+  const provider = {
+    provider: 'openai',
+    inputTokens: 1,
+    outputTokens: 1,
+    estimatedCostUsd: 1.84,
+    unknownCalls: 2,
+    unpricedCalls: 1,
+    models,
+  };
+  const calls: Call[] = [];
+  await using server = await startServer({ call: (call) => (calls.push(call), { providers: [provider] }) });
+  const { stdout, stderr } = await run(server.url, 'cost', '--since', '24h');
+  assert.match(stdout, /openai {2}openai\/gpt-5 {2}240 {2}512000 {2}\$1\.84/);
+  assert.match(stderr, /2 calls reported no usage.*\n.*1 calls used models without a list price/);
+  assert.deepEqual(calls[0]?.params, { sinceMs: 86_400_000 });
+  const csv = await run(server.url, 'cost', '--csv');
+  assert.equal(csv.stdout, `provider,model,calls,tokens,cost_usd\nopenai,openai/gpt-5,240,512000,1.84\nopenai,"'=cmd,""x""",1,1,0\n`);
+  assert.equal((await run(server.url, 'cost', '--since', 'long')).code, 2);
+});

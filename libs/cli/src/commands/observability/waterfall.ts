@@ -1,0 +1,36 @@
+import type { CallResult } from '@switchyard/client';
+
+type Step = NonNullable<CallResult<'obs.explain'>['waterfall']>[number];
+
+const BAR_CHARS = 40;
+
+/** Draws the steps of a turn as bars on one time axis, with the tools of each step. */
+export function drawWaterfall(steps: readonly Step[]): string {
+  const spans = toSpans(steps);
+  const total = Math.max(1, ...spans.map(({ start, step }) => start + step.durationMs));
+  return spans.map(({ start, step }) => drawStep(step, { start, total })).join('');
+}
+
+/** Steps that were recorded without a start follow each other. */
+function toSpans(steps: readonly Step[]): { start: number; step: Step }[] {
+  let end = 0;
+  return steps.map((step) => {
+    const start = step.startMs ?? end;
+    end = start + step.durationMs;
+    return { start, step };
+  });
+}
+
+function drawStep(step: Step, { start, total }: { start: number; total: number }): string {
+  const offset = Math.min(BAR_CHARS - 1, Math.floor((start / total) * BAR_CHARS));
+  const width = Math.max(1, Math.min(BAR_CHARS - offset, Math.round((step.durationMs / total) * BAR_CHARS)));
+  const bar = `${' '.repeat(offset)}${'█'.repeat(width)}`.padEnd(BAR_CHARS);
+  const { inputTokens, outputTokens, model = '' } = step;
+  const tokens = inputTokens === undefined ? '' : `  ${inputTokens} in, ${outputTokens ?? 0} out`;
+  const line = `  step ${String(step.step).padStart(2)}  ${bar}  ${step.durationMs} ms${tokens}  ${model}`.trimEnd();
+  const tools = step.tools.map(({ name, durationMs, failed }) => {
+    const state = failed === undefined ? 'no result' : failed ? 'failed' : 'ok';
+    return `           ${name}  ${state}${durationMs === undefined ? '' : `  ${durationMs} ms`}\n`;
+  });
+  return `${line}\n${tools.join('')}`;
+}
