@@ -40,6 +40,8 @@ export interface ForwardProxyOptions {
    * proxy, so its proxy has none; every process of this machine can then use it.
    */
   requireCredentials?: boolean;
+  /** Called with `host:port` and the reason when a destination is refused, because a browser does not show why a tunnel failed. */
+  onRefusal?: (host: string, reason: ServiceError) => void;
 }
 
 export interface ForwardProxy extends AsyncDisposable {
@@ -52,7 +54,7 @@ export interface ForwardProxy extends AsyncDisposable {
  * It tunnels `CONNECT` and forwards `http:` requests. Redirects are requests of the child and are checked as such.
  */
 export async function startForwardProxy(options: ForwardProxyOptions): Promise<ForwardProxy> {
-  const { settings, reach = 'public', allowLoopback, requireCredentials = true } = options;
+  const { settings, reach = 'public', allowLoopback, requireCredentials = true, onRefusal } = options;
   const { createServer } = await import('node:http');
   const checks: AddressChecks = { reach, allowLoopback, allowHosts: () => settings().egress.allowHosts };
   const password = randomBytes(24).toString('base64url');
@@ -65,10 +67,17 @@ export async function startForwardProxy(options: ForwardProxyOptions): Promise<F
 
   /** Checks the URL and dials its host. Idle connections close. */
   async function open(url: URL): Promise<Socket> {
-    checkUrl(url, settings().permission.allowedNetHosts, checks);
-    const socket = await dial(readUrlDestination(url), checks, CONNECT_TIMEOUT_MS);
-    track(socket);
-    return socket;
+    try {
+      checkUrl(url, settings().permission.allowedNetHosts, checks);
+      const socket = await dial(readUrlDestination(url), checks, CONNECT_TIMEOUT_MS);
+      track(socket);
+      return socket;
+    } catch (error) {
+      const reason = convertError(error, url.host);
+      const { hostname, port } = readUrlDestination(url);
+      if (reason instanceof ServiceError && reason.code === 'FAILED_PRECONDITION') onRefusal?.(`${hostname}:${port}`, reason);
+      throw error;
+    }
   }
 
   function track(socket: Socket): void {

@@ -2,6 +2,7 @@ import { memory } from '@switchyard/memory';
 import { graph } from '@switchyard/graph';
 import { media } from '@switchyard/media';
 import { observability } from '@switchyard/observability';
+import { browser } from '@switchyard/browser';
 import { registry } from '@switchyard/registry';
 import { scheduler } from '@switchyard/scheduler';
 import { secrets } from '@switchyard/secrets';
@@ -18,4 +19,5 @@ export const services: readonly AnyService[] = [
   graph,
   media,
   observability,
+  browser,
 ];

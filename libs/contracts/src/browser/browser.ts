@@ -10,6 +10,11 @@ export const BrowserStatus = z.object({
   tabCount: Count.optional(),
   connected: z.boolean().optional(),
   chromeVersion: boundedString(MAX.name).optional(),
+  notRestored: z
+    .array(boundedString(MAX.name))
+    .max(MAX.words)
+    .optional()
+    .describe('what was lost when another process took the browser over'),
 });
 
 export const BrowserStarted = z.object({ started: z.literal(true) });
@@ -46,7 +51,16 @@ export const PagePdf = z.object({
 });
 
 /** Result of an action. A failure on the page is reported here and is no error of the call. */
-export const ActResult = z.object({ ok: z.boolean(), action: boundedString(MAX.line), error: boundedString(MAX.line).optional() });
+export const ActResult = z.object({
+  ok: z.boolean(),
+  action: boundedString(MAX.line),
+  error: boundedString(MAX.line).optional(),
+  url: boundedString(MAX.url).optional().describe('the address, if the action changed it'),
+  openedTabs: z.array(boundedString(MAX.id)).max(MAX.few).optional(),
+  dialogs: z.array(boundedString(MAX.line)).max(MAX.few).optional().describe('dialogs of the page, and how they were answered'),
+  downloads: z.array(boundedString(MAX.line)).max(MAX.few).optional().describe('file names of refused downloads'),
+  value: boundedString(MAX.text).optional().describe('evaluate: the result as JSON'),
+});
 
 export const BrowserTab = z.object({ id: boundedString(MAX.name), url: boundedString(MAX.url), title: boundedString(MAX.line) });
 export const BrowserTabs = z.object({ tabs: z.array(BrowserTab).max(MAX.all) });
@@ -80,6 +94,9 @@ const Act = z.strictObject({
     .optional()
     .describe('fill: several fields at once'),
   endSelector: Selector.optional().describe('drag: target'),
+  clear: z.boolean().optional().describe('type: replace the text instead of appending'),
+  direction: z.enum(['up', 'down', 'left', 'right']).optional().describe('scroll'),
+  amount: z.int().min(1).max(100_000).optional().describe('scroll: pixels; default: most of the viewport'),
   submit: z.boolean().optional().describe('type: press Enter afterwards'),
   slowly: z.boolean().optional().describe('type: one key at a time'),
   doubleClick: z.boolean().optional(),
@@ -103,6 +120,7 @@ export const browserMethods = defineMethods({
     params: NoParams,
     result: BrowserStatus,
     idempotent: true,
+    reads: true,
     examples: [
       { params: {}, result: { running: true, url: example.url, tabCount: 1, connected: true } },
       { params: {}, result: { running: false } },
@@ -111,6 +129,7 @@ export const browserMethods = defineMethods({
   'browser.start': {
     summary: 'Starts a headless browser if none is running.',
     scope: 'rpc',
+    effect: 'mutate',
     params: NoParams,
     result: BrowserStarted,
     deadlineMs: PAGE_DEADLINE_MS,
@@ -121,6 +140,7 @@ export const browserMethods = defineMethods({
   'browser.stop': {
     summary: 'Stops the browser and closes all its tabs.',
     scope: 'rpc',
+    effect: 'mutate',
     params: NoParams,
     result: BrowserStopped,
     idempotent: true,
@@ -130,10 +150,11 @@ export const browserMethods = defineMethods({
     summary: 'Navigates the focused tab to an address.',
     description: 'Starts the browser if none is running. Redirects to internal addresses are rejected like the address itself.',
     scope: 'rpc',
+    effect: 'mutate',
     params: z.strictObject({ url: Url }),
     result: Navigation,
     deadlineMs: PAGE_DEADLINE_MS,
-    errors: ['INVALID_ARGUMENT', 'PERMISSION_DENIED', 'DEADLINE_EXCEEDED'],
+    errors: ['INVALID_ARGUMENT', 'PERMISSION_DENIED', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED', 'DEADLINE_EXCEEDED', 'UNAVAILABLE'],
     examples: [{ params: { url: 'https://example.com' }, result: example }],
   },
   'browser.snapshot': {
@@ -144,11 +165,13 @@ export const browserMethods = defineMethods({
       compact: z.boolean().optional().describe('without empty nodes'),
       maxDepth: z.int().min(1).max(100).optional(),
       selector: Selector.optional().describe('only this part of the page'),
+      links: z.boolean().optional().describe('with the addresses of links'),
       maxChars: z.int().min(1).max(120_000).optional().describe('default: browser.snapshotMaxChars'),
     }),
     result: PageSnapshot,
     deadlineMs: PAGE_DEADLINE_MS,
     idempotent: true,
+    reads: true,
     blobs: ['snapshot'],
     errors: ['FAILED_PRECONDITION'],
     examples: [
@@ -177,6 +200,7 @@ export const browserMethods = defineMethods({
     result: Screenshot,
     deadlineMs: PAGE_DEADLINE_MS,
     idempotent: true,
+    reads: true,
     blobs: ['data'],
     errors: ['FAILED_PRECONDITION'],
     examples: [{ params: { fullPage: true }, result: { data: 'iVBORw0KGgo=', mimeType: 'image/png', width: 1280, height: 720 } }],
@@ -188,6 +212,7 @@ export const browserMethods = defineMethods({
     result: PagePdf,
     deadlineMs: PAGE_DEADLINE_MS,
     idempotent: true,
+    reads: true,
     blobs: ['data'],
     errors: ['FAILED_PRECONDITION'],
     examples: [{ params: {}, result: { data: 'JVBERi0xLjQK', mimeType: 'application/pdf' } }],
@@ -196,6 +221,7 @@ export const browserMethods = defineMethods({
     summary: 'Performs one action on the page: click, type, select, scroll.',
     description: 'Problems on the page are part of the result: a missing, covered or ambiguous element.',
     scope: 'rpc',
+    effect: 'mutate',
     params: Act,
     result: ActResult,
     deadlineMs: 70_000,
@@ -214,6 +240,7 @@ export const browserMethods = defineMethods({
     params: NoParams,
     result: BrowserTabs,
     idempotent: true,
+    reads: true,
     errors: ['FAILED_PRECONDITION'],
     examples: [{ params: {}, result: { tabs: [{ id: example.tabId, url: example.url, title: example.title }] } }],
   },
@@ -221,6 +248,7 @@ export const browserMethods = defineMethods({
     summary: 'Opens a tab and focuses it.',
     description: 'Starts the browser if none is running.',
     scope: 'rpc',
+    effect: 'mutate',
     params: z.strictObject({ url: Url.default('about:blank') }),
     result: TabOpened,
     deadlineMs: PAGE_DEADLINE_MS,
@@ -230,6 +258,7 @@ export const browserMethods = defineMethods({
   'browser.focus': {
     summary: 'Focuses a tab.',
     scope: 'rpc',
+    effect: 'mutate',
     params: OneTab,
     result: TabFocused,
     idempotent: true,
@@ -239,6 +268,7 @@ export const browserMethods = defineMethods({
   'browser.close': {
     summary: 'Closes a tab.',
     scope: 'rpc',
+    effect: 'mutate',
     params: OneTab,
     result: TabClosed,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
@@ -250,6 +280,7 @@ export const browserMethods = defineMethods({
     params: z.strictObject({ level: z.string().min(1).max(16).optional().describe('only this level') }),
     result: ConsoleLog,
     idempotent: true,
+    reads: true,
     blobs: ['entries'],
     errors: ['FAILED_PRECONDITION'],
     examples: [{ params: {}, result: { entries: [{ level: 'error', text: 'Failed to load resource', timestamp: 1763719200000 }] } }],

@@ -133,6 +133,14 @@ export function isServed(owner: Owner, isMissing: (name: MethodName) => boolean 
 
 /** Settings that stay unread although their owner is built. Setting one causes a warning. */
 const UNREAD_OF_BUILT_OWNERS: readonly string[] = [
+  // Chromium is driven over a pipe, has no window, and has one profile per agent or client on a memory file system. Downloads are refused.
+  'browser.baseCdpPort',
+  'browser.cdpPort',
+  'browser.defaultProfile',
+  'browser.downloadTimeoutMs',
+  'browser.downloadsDir',
+  'browser.headless',
+  'browser.profilesDir',
   // Jobs and leases are documents, so there are no folders, lock files or log files.
   'scheduler.cron.storeDir',
   'scheduler.execution',

@@ -18,6 +18,7 @@ const names: readonly MethodName[] = [
   'browser.status',
   'browser.stop',
   'browser.tabs',
+  'audio.transcribe',
   'channels.capabilities',
   'channels.disable',
   'channels.enable',

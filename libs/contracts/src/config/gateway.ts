@@ -193,6 +193,8 @@ export const browser = z
     profilesDir: boundedString(MAX.path).optional(),
     downloadsDir: boundedString(MAX.path).optional(),
     downloadTimeoutMs: positive(120_000),
+    evaluateEnabled: flag(false).describe('allows the action evaluate, which runs scripts in pages'),
+    allowLoopbackNavigation: flag(false).describe('pages may reach loopback addresses'),
     viewport: z
       .strictObject({ width: positive(1_280), height: positive(720) })
       .prefault({})

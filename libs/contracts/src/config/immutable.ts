@@ -20,6 +20,8 @@ export const IMMUTABLE_PATHS: readonly string[] = [
   'imageGen',
   'providers',
   'approvals',
+  'browser.allowLoopbackNavigation',
+  'browser.chromePath',
   'browser.noSandbox',
   'daemon.logging',
 ];

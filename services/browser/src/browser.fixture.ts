@@ -1,0 +1,53 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { mapHosts } from '@switchyard/egress/testing';
+import { findChromium, testService, type TestService, type TestServiceOptions } from '@switchyard/testkit';
+import { browser } from './service.ts';
+
+/** The reason why tests with Chromium are skipped; undefined if it is installed. */
+export const chromiumMissing: string | undefined = await findChromium().then(
+  () => undefined,
+  (error: unknown) => String(error),
+);
+
+export const TIMEOUT = { timeout: 120_000, skip: chromiumMissing ?? false };
+
+export interface Outside extends AsyncDisposable {
+  readonly port: number;
+  /** Paths of the requests so far. */
+  readonly requests: string[];
+}
+
+/** Serves pages under `http://site.example`: HTML by path, or a listener. */
+export async function startOutside(pages: Readonly<Record<string, string | RequestListener>>): Promise<Outside> {
+  const requests: string[] = [];
+  const server = createServer((request, response) => {
+    const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
+    requests.push(path);
+    const page = pages[path];
+    if (typeof page === 'function') page(request, response);
+    else response.writeHead(page === undefined ? 404 : 200, { 'content-type': 'text/html; charset=utf-8' }).end(page ?? 'not found');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const hosts = mapHosts({ 'site.example': { port }, 'other.example': { port } });
+  return {
+    port,
+    requests,
+    async [Symbol.asyncDispose]() {
+      hosts[Symbol.dispose]();
+      server.closeAllConnections();
+      await new Promise((resolve) => void server.close(resolve));
+    },
+  };
+}
+
+/** Starts the browser service with the browser turned on. */
+export function testBrowser(options: TestServiceOptions = {}): Promise<TestService> {
+  return testService(browser, {
+    ...options,
+    env: { PATH: process.env['PATH'] ?? '', ...options.env },
+    settings: { browser: { enabled: true, timeoutMs: 5_000, ...options.settings?.browser } },
+  });
+}

@@ -1,0 +1,90 @@
+import type { Ctx, Handler, Handlers } from '@switchyard/bus';
+import { browser as contract, parseParams, ServiceError, type Params, type Result } from '@switchyard/contracts';
+import type { OwnedBrowser } from '../ownership/browser-work.ts';
+import { getBrowserKey, type BrowserKey } from '../ownership/browser-document.ts';
+import { notOwner, routeCall, type BrowserMethod, type RouteDeps } from '../ownership/route-call.ts';
+import type { BrowserSession } from '../sessions/browser-session.ts';
+import type { Methods } from './browser-methods.ts';
+
+export interface HandlerOptions extends Omit<RouteDeps, 'run'> {
+  methods: Methods;
+  isEnabled: () => boolean;
+  /** Checks the address of a call before a browser is started for it. */
+  checkAddress: (url: string) => void;
+}
+
+/** The methods that need no session. */
+const OPENS_SESSION: ReadonlySet<BrowserMethod> = new Set(['browser.start', 'browser.navigate', 'browser.open']);
+/** The methods that may change what another replica needs to go on. */
+const READS: ReadonlySet<BrowserMethod> = new Set([
+  'browser.status',
+  'browser.snapshot',
+  'browser.screenshot',
+  'browser.pdf',
+  'browser.console',
+]);
+
+/** Returns a handler for each method, which finds the caller's browser, and the operation that other replicas call. */
+export function createHandlers({ methods, isEnabled, checkAddress, ...routing }: HandlerOptions): Handlers<typeof contract> {
+  async function run(
+    owned: OwnedBrowser,
+    key: BrowserKey,
+    { method, params }: { method: BrowserMethod; params: unknown; ctx: Ctx },
+  ): Promise<unknown> {
+    const session = OPENS_SESSION.has(method) ? await owned.live.open(key.session) : owned.live.find(key.session);
+    if (!session) return undefined;
+    const result = await session.run(() => runMethod(method, { params, session, owned, key }));
+    if (!READS.has(method) && method !== 'browser.stop') await owned.save().catch(() => undefined);
+    return result;
+  }
+
+  function runMethod(
+    method: BrowserMethod,
+    call: { params: unknown; session: BrowserSession; owned: OwnedBrowser; key: BrowserKey },
+  ): Promise<unknown> {
+    const perform = methods[method] as (call: unknown) => Promise<unknown>;
+    return perform(call);
+  }
+
+  const deps: RouteDeps = { ...routing, run };
+
+  function handle<N extends BrowserMethod>(method: N): Handler<N> {
+    const handler = async (params: Params<N>, ctx: Ctx): Promise<Result<N>> => {
+      const isOff = !isEnabled();
+      if (isOff && method !== 'browser.status' && method !== 'browser.stop') throw disabled();
+      const { url } = params as { url?: unknown };
+      if (typeof url === 'string') checkAddress(url);
+      const result = isOff ? undefined : await routeCall(deps, { method, params, ctx });
+      return (result ?? answerWithoutBrowser(method)) as Result<N>;
+    };
+    return handler as unknown as Handler<N>;
+  }
+
+  const names = Object.keys(methods) as BrowserMethod[];
+  return {
+    ...(Object.fromEntries(names.map((name) => [name, handle(name)])) as Handlers<typeof contract>),
+    async 'browser.use'({ method, params }, ctx) {
+      const name = names.find((known) => known === method);
+      if (name === undefined) throw new ServiceError('INVALID_ARGUMENT', `method: ${method} is no method of the browser.`);
+      const key = getBrowserKey(ctx.principal);
+      const owned = routing.running.find(key);
+      if (!owned) throw notOwner();
+      const parsed = parseParams(contract.methods[name].params, JSON.parse(params));
+      const result = (await run(owned, key, { method: name, params: parsed, ctx })) ?? answerWithoutBrowser(name);
+      return { result: JSON.stringify(result) };
+    },
+  };
+}
+
+/** What a method answers while no browser runs for the caller. */
+function answerWithoutBrowser(method: BrowserMethod): unknown {
+  if (method === 'browser.status') return { running: false };
+  if (method === 'browser.stop') return { stopped: true };
+  throw new ServiceError('FAILED_PRECONDITION', 'No browser is running. browser.start, browser.navigate and browser.open start one.');
+}
+
+function disabled(): ServiceError {
+  return new ServiceError('FAILED_PRECONDITION', 'The browser is off: set browser.enabled to true.', {
+    details: { reason: 'BROWSER_DISABLED' },
+  });
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { startOutside, testBrowser, TIMEOUT } from './browser.fixture.ts';
+
+test('a page with an endless loop ends with a typed error, and the next call works', TIMEOUT, async () => {
+  await using _outside = await startOutside({
+    '/': '<title>Fine</title>',
+    '/loop': '<title>Loop</title><button onclick="for (;;) {}">Loop</button>',
+    '/endless': (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).write('<p>more'),
+    '/alerts': '<title>Alerts</title><script>alert("one"); confirm("two")</script>',
+  });
+  await using app = await testBrowser({ settings: { browser: { timeoutMs: 2_000 } } });
+  await app.bus.call('browser.navigate', { url: 'http://site.example/loop' });
+  const looped = await app.bus.call('browser.act', { action: 'click', selector: 'button' });
+  if (looped.ok) await assert.rejects(app.bus.call('browser.snapshot', {}), { code: 'DEADLINE_EXCEEDED', message: /tab_1 was closed/ });
+  await assert.rejects(app.bus.call('browser.navigate', { url: 'http://site.example/endless' }), { code: 'DEADLINE_EXCEEDED' });
+  assert.equal((await app.bus.call('browser.navigate', { url: 'http://site.example/alerts' })).title, 'Alerts');
+  assert.equal((await app.bus.call('browser.navigate', { url: 'http://site.example/' })).title, 'Fine');
+});
+
+test('a killed Chromium fails one call at most, and the next one works', TIMEOUT, async () => {
+  await using _outside = await startOutside({ '/': '<title>Fine</title>' });
+  await using app = await testBrowser();
+  await app.bus.call('browser.navigate', { url: 'http://site.example/' });
+  const profile = await findProfile();
+  process.kill(profile.pid, 'SIGKILL');
+  const again = (): Promise<{ title: string }> => app.bus.call('browser.navigate', { url: 'http://site.example/' });
+  const { title } = await again().catch((error: { code?: string }) => {
+    assert.equal(error.code, 'UNAVAILABLE');
+    return again();
+  });
+  assert.equal(title, 'Fine');
+});
+
+/** Finds the newest Chromium that this process started, by its parent. */
+async function findProfile(): Promise<{ pid: number }> {
+  for (const entry of (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).toReversed()) {
+    const command = await readFile(join('/proc', entry, 'cmdline'), 'utf8').catch(() => '');
+    const status = await readFile(join('/proc', entry, 'stat'), 'utf8').catch(() => '');
+    const words = command.split('\0');
+    if (!words.includes('--remote-debugging-pipe') || words.some((word) => word.startsWith('--type=')) || words[0]?.endsWith('sh') === true)
+      continue;
+    const parent = Number(status.slice(status.lastIndexOf(')')).split(' ')[2]);
+    const parentStatus = await readFile(join('/proc', String(parent), 'stat'), 'utf8').catch(() => '');
+    const grandparent = Number(parentStatus.slice(parentStatus.lastIndexOf(')')).split(' ')[2]);
+    if (grandparent === process.pid) return { pid: Number(entry) };
+  }
+  throw new Error('no Chromium of this process runs');
+}

@@ -1,0 +1,110 @@
+import { ServiceError, type MethodName } from '@switchyard/contracts';
+import type { Bus, Ctx } from '@switchyard/bus';
+import { pause, systemClock } from '@switchyard/service-kit';
+import type { Collection } from '@switchyard/store';
+import { newWork } from '@switchyard/work';
+import { getBrowserKey, type BrowserDocument, type BrowserKey } from './browser-document.ts';
+import type { OwnedBrowser, RunningBrowsers } from './browser-work.ts';
+
+/** How long a call waits for a browser: a start, or a takeover from a killed replica. */
+const OWNER_TIMEOUT_MS = 20_000;
+const OWNER_POLL_INTERVAL_MS = 100;
+/** How long a start may wait for a place among the browsers of all replicas. */
+const CAPACITY_TIMEOUT_MS = 4_000;
+
+export type BrowserMethod = Extract<MethodName, `browser.${string}`>;
+
+/** Runs a method on the browser of this replica. */
+export type RunMethod = (
+  owned: OwnedBrowser,
+  key: BrowserKey,
+  call: { method: BrowserMethod; params: unknown; ctx: Ctx },
+) => Promise<unknown>;
+
+export interface RouteDeps {
+  browsers: Collection<BrowserDocument>;
+  running: RunningBrowsers;
+  bus: Bus;
+  replica: string;
+  now: () => number;
+  run: RunMethod;
+}
+
+/** The methods that start a browser. */
+const STARTS: ReadonlySet<BrowserMethod> = new Set(['browser.start', 'browser.navigate', 'browser.open']);
+
+/** Finds the replica with the caller's browser and runs the method there. Undefined if no browser runs and the method starts none. */
+export async function routeCall(deps: RouteDeps, call: { method: BrowserMethod; params: unknown; ctx: Ctx }): Promise<unknown> {
+  const { browsers, running, replica } = deps;
+  const { ctx, method } = call;
+  const key = getBrowserKey(ctx.principal);
+  const documents = browsers.for({ tenant: key.tenant });
+  const begun = performance.now();
+  let isRequested = false;
+  for (;;) {
+    const owned = running.find(key);
+    if (owned) return deps.run(owned, key, call);
+    const document = await documents.get(key.browserId);
+    if (!document?.wanted) {
+      if (isRequested) throw new ServiceError('UNAVAILABLE', 'The browser did not start. The log of the browser service has the reason.');
+      if (!STARTS.has(method)) return undefined;
+      await requestBrowser(deps, key, document);
+      isRequested = true;
+    } else if (document.state === 'running' && document.owner !== null && document.owner !== replica) {
+      const reply = await forward(deps.bus.as(ctx.principal), document.owner, call);
+      if (reply) return JSON.parse(reply.result) as unknown;
+    } else if (document.state !== 'running') {
+      await running.work.poll();
+    }
+    await running.getStart(key);
+    if (running.find(key)) continue;
+    const waitedMs = performance.now() - begun;
+    if (document?.state === 'queued' && waitedMs > CAPACITY_TIMEOUT_MS) throw await giveUp(documents, key);
+    if (waitedMs > OWNER_TIMEOUT_MS) throw new ServiceError('UNAVAILABLE', 'No replica took the browser over in time. Repeat the call.');
+    ctx.signal.throwIfAborted();
+    await pause(systemClock, OWNER_POLL_INTERVAL_MS);
+  }
+}
+
+async function requestBrowser(
+  { running, now }: RouteDeps,
+  { tenant, browserId }: BrowserKey,
+  known: BrowserDocument | null,
+): Promise<void> {
+  const wanted = { wanted: true, sessions: [], usedAt: now() };
+  if (known) await running.work.wake(tenant, browserId, { set: wanted });
+  else await running.work.add({ tenant }, { ...newWork(), browserId, ...wanted });
+  await running.work.poll();
+}
+
+/** Withdraws the request of a browser that no replica has a place for. */
+async function giveUp(documents: ReturnType<Collection<BrowserDocument>['for']>, { browserId }: BrowserKey): Promise<ServiceError> {
+  await documents.update({ browserId, state: 'queued' }, { set: { wanted: false } });
+  return new ServiceError(
+    'RESOURCE_EXHAUSTED',
+    'All browsers are in use (browser.maxProfiles on each replica). Stop one, or repeat the call later.',
+    {
+      details: { retryable: true },
+    },
+  );
+}
+
+/** Undefined if the owner is gone or has given the browser up; the method has not run then. */
+async function forward(
+  bus: { call: Bus['call'] },
+  replica: string,
+  { method, params, ctx }: { method: BrowserMethod; params: unknown; ctx: Ctx },
+): Promise<{ result: string } | undefined> {
+  try {
+    const timeoutMs = Math.max(ctx.deadline - Date.now(), 1);
+    return await bus.call('browser.use', { method, params: JSON.stringify(params) }, { replica, signal: ctx.signal, timeoutMs });
+  } catch (error) {
+    if (error instanceof ServiceError && (error.details.reason === 'NO_RESPONDERS' || error.details.reason === 'NOT_OWNER'))
+      return undefined;
+    throw error;
+  }
+}
+
+export function notOwner(): ServiceError {
+  return new ServiceError('UNAVAILABLE', 'This replica does not have the browser.', { details: { reason: 'NOT_OWNER' } });
+}

@@ -1,0 +1,35 @@
+import { ServiceError } from '@switchyard/contracts';
+
+/** The page did not answer in time, for example because of an endless loop. Its tab is closed. */
+export class PageUnresponsive extends Error {}
+
+/** Fails with `PageUnresponsive` when the work takes longer than `ms`. The work is then ignored. */
+export async function withDeadline<T>(work: Promise<T>, ms: number, clock = AbortSignal.timeout(ms)): Promise<T> {
+  work.catch(() => undefined);
+  return new Promise<T>((resolve, reject) => {
+    clock.addEventListener('abort', () => reject(new PageUnresponsive()), { once: true });
+    work.then(resolve, reject);
+  });
+}
+
+/** Returns the first line of an error of the driver, without its call log and colours. */
+export function describeFailure(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  // eslint-disable-next-line no-control-regex -- the driver colours its messages
+  const line = (text.split('\n', 1)[0] ?? '').replaceAll(/\u001B\[\d+m/g, '').replace(/^[a-zA-Z]+\.[a-zA-Z]+: /, '');
+  return line.slice(0, 500);
+}
+
+/** Whether the driver gave up after its own timeout. */
+export function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.name === 'TimeoutError';
+}
+
+/** Whether the error says that Chromium or the tab is gone. */
+export function isClosed(error: unknown): boolean {
+  return error instanceof Error && /has been closed|Target crashed|Target closed|Page crashed|Browser closed/.test(error.message);
+}
+
+export function browserGone(): ServiceError {
+  return new ServiceError('UNAVAILABLE', 'Chromium or the tab ended during the call. Repeat the call; navigate starts anew.');
+}

@@ -1,0 +1,194 @@
+import { ServiceError } from '@switchyard/contracts';
+import type { BrowserContext, Page } from 'playwright-core';
+import { withDeadline } from '../pages/deadline.ts';
+import { createConsoleLog, type ConsoleLog } from './console-log.ts';
+import { createRefs } from './refs.ts';
+import type { Tab } from './tab.ts';
+
+const MAX_TABS = 20;
+const CLOSE_TIMEOUT_MS = 3_000;
+const MAX_HAPPENINGS = 20;
+
+/** What is stored of a session, so that another replica can open it again. */
+export interface SessionState {
+  session: string;
+  tabs: { id: string; url: string }[];
+  focused?: string | undefined;
+  /** The number of the next tab. */
+  nextTab: number;
+}
+
+export interface BrowserSession {
+  readonly console: ConsoleLog;
+  readonly lastUsedAt: number;
+  listTabs(): Tab[];
+  /** Returns the focused tab, or opens one. */
+  getFocused(): Promise<Tab>;
+  findFocused(): Tab | undefined;
+  open(): Promise<Tab>;
+  focus(tabId: string): Promise<Tab>;
+  close(tabId: string): Promise<void>;
+  /** Closes a tab that does not respond. */
+  discard(tab: Tab): Promise<void>;
+  getState(): SessionState;
+  /** Opens the stored tabs under their ids. A page that cannot be loaded leaves an empty tab. */
+  restore(state: SessionState, timeoutMs: number): Promise<void>;
+  /** Runs calls one after another. */
+  run<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export interface SessionOptions {
+  context: BrowserContext;
+  state: SessionState;
+  now: () => number;
+}
+
+/** One session: a context of Chromium with its own tabs, cookies and console. */
+export function createBrowserSession({ context, state, now }: SessionOptions): BrowserSession {
+  const { session } = state;
+  const tabs = new Map<Page, Tab>();
+  const log = createConsoleLog(now);
+  let nextTab = state.nextTab;
+  let nextRef = 1;
+  let focused: Tab | undefined;
+  let lastUsedAt = now();
+  let last: Promise<unknown> = Promise.resolve();
+
+  function add(page: Page, id = `tab_${nextTab++}`): Tab {
+    const known = tabs.get(page);
+    if (known) return known;
+    const tab: Tab = {
+      id,
+      page,
+      refs: createRefs(() => nextRef++),
+      happenings: { dialogs: [], downloads: [] },
+      requested: '',
+      navigating: false,
+    };
+    tabs.set(page, tab);
+    followPage(tab, log);
+    page.on('close', () => {
+      tabs.delete(page);
+      if (focused === tab) focused = [...tabs.values()].at(-1);
+    });
+    return tab;
+  }
+
+  /** Tabs that a page opens. The oldest tab stays focused; an action reports the new ones. */
+  context.on('page', (page) => {
+    if (tabs.size >= MAX_TABS && !tabs.has(page)) void page.close().catch(() => undefined);
+    else if (opening === 0) add(page);
+  });
+  let opening = 0;
+
+  async function openTab(id?: string): Promise<Tab> {
+    if (tabs.size >= MAX_TABS) {
+      throw new ServiceError('RESOURCE_EXHAUSTED', `The session has ${MAX_TABS} tabs, the maximum. Close one.`, {
+        details: { retryable: true },
+      });
+    }
+    opening++;
+    try {
+      const tab = add(await context.newPage(), id);
+      focused = tab;
+      return tab;
+    } finally {
+      opening--;
+    }
+  }
+
+  function find(tabId: string): Tab {
+    const tab = [...tabs.values()].find(({ id }) => id === tabId);
+    if (!tab) throw new ServiceError('NOT_FOUND', `The tab ${tabId} does not exist. browser.tabs lists the open tabs.`);
+    return tab;
+  }
+
+  async function closePage({ page }: Tab): Promise<void> {
+    tabs.delete(page);
+    await withDeadline(page.close(), CLOSE_TIMEOUT_MS).catch(() => undefined);
+  }
+
+  return {
+    console: log,
+    get lastUsedAt() {
+      return lastUsedAt;
+    },
+    listTabs: () => [...tabs.values()],
+    findFocused: () => focused,
+    getFocused: async () => focused ?? openTab(),
+    open: () => openTab(),
+    async focus(tabId) {
+      const tab = find(tabId);
+      focused = tab;
+      await withDeadline(tab.page.bringToFront(), CLOSE_TIMEOUT_MS).catch(() => undefined);
+      return tab;
+    },
+    async close(tabId) {
+      const tab = find(tabId);
+      await closePage(tab);
+      if (focused === tab) focused = [...tabs.values()].at(-1);
+    },
+    async discard(tab) {
+      await closePage(tab);
+      if (focused === tab) focused = [...tabs.values()].at(-1);
+    },
+    getState: () => ({
+      session,
+      tabs: [...tabs.values()].map(({ id, page }) => ({ id, url: page.url() })),
+      focused: focused?.id,
+      nextTab,
+    }),
+    async restore(stored, timeoutMs) {
+      for (const { id, url } of stored.tabs) {
+        const { page } = await openTab(id);
+        if (/^https?:/.test(url)) void page.goto(url, { waitUntil: 'commit', timeout: timeoutMs }).catch(() => undefined);
+      }
+      focused = [...tabs.values()].find(({ id }) => id === stored.focused) ?? focused;
+    },
+    run(work) {
+      const next = last.then(() => {
+        lastUsedAt = now();
+        for (const { happenings } of tabs.values()) {
+          happenings.dialogs.length = 0;
+          happenings.downloads.length = 0;
+        }
+        return work();
+      });
+      last = next.catch(() => undefined);
+      return next.finally(() => (lastUsedAt = now()));
+    },
+  };
+
+  function followPage(tab: Tab, consoleLog: ConsoleLog): void {
+    const { page, happenings } = tab;
+    consoleLog.follow(page);
+    page.on('dialog', (dialog) => {
+      const accepts = dialog.type() === 'alert' || dialog.type() === 'beforeunload';
+      if (happenings.dialogs.length < MAX_HAPPENINGS) {
+        happenings.dialogs.push(`${dialog.type()} ${accepts ? 'accepted' : 'dismissed'}: ${dialog.message().slice(0, 500)}`);
+      }
+      void (accepts ? dialog.accept() : dialog.dismiss()).catch(() => undefined);
+    });
+    page.on('download', (download) => {
+      if (happenings.downloads.length < MAX_HAPPENINGS) happenings.downloads.push(download.suggestedFilename().slice(0, 500));
+      void download.cancel().catch(() => undefined);
+    });
+    // Intercepted and left alone: no file of this machine is read.
+    page.on('filechooser', () => undefined);
+    page.on('crash', () => void page.close().catch(() => undefined));
+    page.on('request', (request) => {
+      if (!request.isNavigationRequest() || request.frame() !== page.mainFrame()) return;
+      tab.requested = request.url();
+      tab.navigating = true;
+    });
+    page.on('requestfailed', (request) => {
+      if (request.isNavigationRequest() && request.frame() === page.mainFrame()) tab.navigating = false;
+    });
+    page.on('framenavigated', (frame) => {
+      if (frame !== page.mainFrame()) return;
+      tab.navigating = false;
+      // Chromium itself refuses such addresses to pages; this is the second barrier.
+      if (!/^(?:https?:|about:|blob:https?:|chrome-error:)/.test(frame.url())) void page.goto('about:blank').catch(() => undefined);
+    });
+  }
+}

@@ -1,0 +1,81 @@
+import type { Browser } from 'playwright-core';
+import { ServiceError } from '@switchyard/contracts';
+import { withDeadline } from '../pages/deadline.ts';
+import { createBrowserSession, type BrowserSession, type SessionState } from './browser-session.ts';
+
+/** Sessions of one browser; each has a context. */
+const MAX_SESSIONS = 20;
+const RESTORE_TIMEOUT_MS = 8_000;
+
+export interface LiveBrowser {
+  readonly version: string;
+  readonly notRestored: ReadonlyMap<string, readonly string[]>;
+  find(session: string): BrowserSession | undefined;
+  open(session: string): Promise<BrowserSession>;
+  /** Closes a session with its tabs and cookies. Returns the number of sessions that are left. */
+  stop(session: string): Promise<number>;
+  list(): [session: string, BrowserSession][];
+  close(): Promise<void>;
+  /** Resolves when Chromium has ended. */
+  readonly ended: Promise<void>;
+}
+
+export interface LiveBrowserOptions {
+  browser: Browser;
+  viewport: () => { width: number; height: number };
+  now: () => number;
+}
+
+/** One running Chromium with the sessions of an agent or client. */
+export function createLiveBrowser({ browser, viewport, now }: LiveBrowserOptions): LiveBrowser & {
+  restore(states: readonly SessionState[]): Promise<void>;
+} {
+  const sessions = new Map<string, { session: BrowserSession; close: () => Promise<void> }>();
+  const notRestored = new Map<string, readonly string[]>();
+  const ended = new Promise<void>((resolve) => void browser.once('disconnected', () => resolve()));
+  const opening = new Map<string, Promise<BrowserSession>>();
+
+  async function create(state: SessionState): Promise<BrowserSession> {
+    if (sessions.size >= MAX_SESSIONS) {
+      throw new ServiceError('RESOURCE_EXHAUSTED', `The browser has ${MAX_SESSIONS} sessions, the maximum. Stop one.`);
+    }
+    const context = await browser.newContext({ viewport: viewport(), acceptDownloads: false, serviceWorkers: 'allow' });
+    const session = createBrowserSession({ context, state, now });
+    sessions.set(state.session, { session, close: () => context.close() });
+    return session;
+  }
+
+  return {
+    version: browser.version(),
+    notRestored,
+    ended,
+    find: (name) => sessions.get(name)?.session,
+    async open(name) {
+      const known = sessions.get(name);
+      if (known) return known.session;
+      const started = opening.get(name) ?? create({ session: name, tabs: [], nextTab: 1 }).finally(() => opening.delete(name));
+      opening.set(name, started);
+      return started;
+    },
+    async stop(name) {
+      const known = sessions.get(name);
+      sessions.delete(name);
+      notRestored.delete(name);
+      if (known) await withDeadline(known.close(), 3_000).catch(() => undefined);
+      return sessions.size;
+    },
+    list: () => [...sessions].map(([name, { session }]) => [name, session]),
+    async close() {
+      await withDeadline(browser.close(), 5_000).catch(() => undefined);
+    },
+    async restore(states) {
+      await Promise.all(
+        states.map(async (state) => {
+          const session = await create(state);
+          await session.restore(state, RESTORE_TIMEOUT_MS);
+          if (state.tabs.length > 0) notRestored.set(state.session, ['cookies', 'storage', 'forms']);
+        }),
+      );
+    },
+  };
+}

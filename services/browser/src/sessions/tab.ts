@@ -1,0 +1,15 @@
+import type { Page } from 'playwright-core';
+import type { Refs } from './refs.ts';
+
+/** One tab. Its id is never used again. */
+export interface Tab {
+  readonly id: string;
+  readonly page: Page;
+  readonly refs: Refs;
+  /** What happened on the page since the call began: dialogs, refused downloads. */
+  readonly happenings: { dialogs: string[]; downloads: string[] };
+  /** The latest address that the main frame requested, also if it was refused. */
+  requested: string;
+  /** Whether the main frame waits for the answer to a navigation. */
+  navigating: boolean;
+}
