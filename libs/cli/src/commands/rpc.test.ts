@@ -127,9 +127,9 @@ test('explains a call to a method that is not served yet', async () => {
         throw error;
       },
     });
-    const missing = await rpc(server.url, ['browser.status']);
+    const missing = await rpc(server.url, ['channels.list']);
     assert.equal(missing.code, 1);
-    assert.match(missing.stderr, /^error: browser\.status is not available: its browser service is not implemented yet\.\n/);
+    assert.match(missing.stderr, /^error: channels\.list is not available: its channels service is not implemented yet\.\n/);
     assert.match(missing.stderr, /next: .*switchyard rpc --help\n$/);
     assert.equal((await rpc(server.url, ['graph.list'])).code, 0);
   }
