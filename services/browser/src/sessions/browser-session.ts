@@ -134,14 +134,19 @@ export function createBrowserSession({ context, state, now }: SessionOptions): B
     },
     getState: () => ({
       session,
-      tabs: [...tabs.values()].map(({ id, page }) => ({ id, url: page.url() })),
+      tabs: [...tabs.values()].map(({ id, page, requested, navigating }) => ({ id, url: navigating ? requested : page.url() })),
       focused: focused?.id,
       nextTab,
     }),
     async restore(stored, timeoutMs) {
       for (const { id, url } of stored.tabs) {
-        const { page } = await openTab(id);
-        if (/^https?:/.test(url)) void page.goto(url, { waitUntil: 'commit', timeout: timeoutMs }).catch(() => undefined);
+        const tab = await openTab(id);
+        const { page } = tab;
+        if (!/^https?:/.test(url)) continue;
+        // Stored under its address again, also if a call saves the session before the page has loaded.
+        tab.requested = url;
+        tab.navigating = true;
+        void page.goto(url, { waitUntil: 'commit', timeout: timeoutMs }).catch(() => undefined);
       }
       focused = [...tabs.values()].find(({ id }) => id === stored.focused) ?? focused;
     },
