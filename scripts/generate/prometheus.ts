@@ -41,6 +41,8 @@ const turns = metric('switchyard.turn.duration');
 const models = metric('gen_ai.client.operation.duration');
 const calls = metric('switchyard.edge.calls');
 const media = metric('switchyard.media.duration');
+const runs = metric('switchyard.cron.runs');
+const beats = metric('switchyard.heartbeat.beats');
 
 /** Finish reasons are lower-case words, error codes upper-case words. */
 const FAILED = 'outcome=~"[A-Z_]+",outcome!="CANCELLED"';
@@ -116,6 +118,27 @@ const alerts: readonly Alert[] = [
     for: '10m',
     severity: 'warning',
     summary: '{{ $value | humanizePercentage }} of the documents end their parser; the log of the media service has its last words',
+  },
+  {
+    name: 'JobsFail',
+    expr: `sum(rate(${runs}{status="error"}[30m])) / sum(rate(${runs}{status!="skipped"}[30m])) > 0.5`,
+    for: '30m',
+    severity: 'warning',
+    summary: '{{ $value | humanizePercentage }} of the runs of jobs fail: see switchyard cron list',
+  },
+  {
+    name: 'JobsLate',
+    expr: `histogram_quantile(0.95, sum by (le) (rate(${metric('switchyard.cron.delay')}_bucket[10m]))) > 60`,
+    for: '10m',
+    severity: 'warning',
+    summary: 'one job in twenty starts {{ $value | humanizeDuration }} late: more replicas of scheduler, or sessions refuses turns',
+  },
+  {
+    name: 'HeartbeatsFail',
+    expr: `sum(rate(${beats}{outcome="error"}[30m])) / sum(rate(${beats}{outcome!="skipped"}[30m])) > 0.5`,
+    for: '30m',
+    severity: 'warning',
+    summary: '{{ $value | humanizePercentage }} of the heartbeats fail: see switchyard heartbeat',
   },
   {
     name: 'OutboxFull',

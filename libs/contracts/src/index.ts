@@ -119,7 +119,16 @@ export { tools } from './tools/contract.ts';
 export { workspace } from './workspace/contract.ts';
 export { MemoryEntry, MemoryType, TrustLevel } from './memory/entry.ts';
 export { CronRun, CronSchedule, type CronJob } from './scheduler/cron.ts';
-export { JobOptions, MissedRuns, OverlapPolicy, SessionStrategy } from './scheduler/job-options.ts';
+export {
+  ExclusionWindow,
+  JobDelivery,
+  JobOptions,
+  MissedRuns,
+  OverlapPolicy,
+  RunBudget,
+  SessionStrategy,
+  WEEKDAYS,
+} from './scheduler/job-options.ts';
 export { HeartbeatState } from './scheduler/heartbeat.ts';
 export { GraphDefinition, GraphNode } from './graph/definition.ts';
 export { expectedConfig, NodeType, nodeTypeConfigs } from './graph/node-types.ts';

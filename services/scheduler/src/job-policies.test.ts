@@ -44,8 +44,14 @@ test('a job whose maker lost rights is suspended and orders no turn', async () =
     await using app = await testScheduler({ standing: () => standing });
     await app.bus.call('cron.add', rare);
     await app.bus.call('cron.run', { name: 'tick' });
-    assert.match((await app.nextEvent('scheduler:job_suspended')).reason, message);
+    const { reason, jobId } = await app.nextEvent('scheduler:job_suspended');
+    assert.match(reason, message);
     assert.equal(app.turns.orders.size, 0);
+    const records = app.audited.filter(({ method }) => method === 'cron.suspend');
+    assert.deepEqual(
+      records.map(({ target }) => target),
+      [{ jobId, name: 'tick', agentId: 'default', client: 'test' }],
+    );
   }
 });
 
@@ -58,9 +64,16 @@ test('a paused job shows its reason', async () => {
 
 test('the options of a job reach its turn', async () => {
   await using app = await testScheduler();
-  await app.bus.call('cron.add', { ...rare, model: 'dev/echo', timeoutSeconds: 90, sessionStrategy: 'rolling' });
+  await app.bus.call('cron.add', {
+    ...rare,
+    model: 'dev/echo',
+    timeoutSeconds: 90,
+    sessionStrategy: 'rolling',
+    budget: { tokens: 900, costUsd: 0.5 },
+  });
   await app.bus.call('cron.run', { name: 'tick' });
-  const { model, timeoutMs, history, session } = await app.turns.next();
+  const { model, timeoutMs, history, session, tools, limits } = await app.turns.next();
+  assert.deepEqual([tools, limits], [{ profile: 'cron-minimal' }, { tokens: 900, costUsd: 0.5 }]);
   assert.deepEqual([model, timeoutMs, history], ['dev/echo', 90_000, { mode: 'rolling' }]);
   assert.ok(typeof session === 'object' && session.threadId === undefined);
 });

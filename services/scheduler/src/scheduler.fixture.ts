@@ -35,6 +35,8 @@ interface SchedulerOptions {
   data?: string;
   settings?: ConfigurationPatch;
   agents?: readonly string[];
+  /** Whether each turn ends before its order is answered. The wake-up of such an end reaches another replica. */
+  endAtOnce?: boolean;
   /** The configuration of the default agent. */
   agent?: object;
 }
@@ -46,13 +48,14 @@ export async function testScheduler({
   agents = [],
   agent = {},
   standing = () => ({ state: 'current' }),
+  endAtOnce = false,
   ...options
 }: SchedulerOptions = {}): Promise<TestService & { turns: OrderedTurns }> {
   let turns: OrderedTurns | undefined;
   const app = await testService(scheduler, {
     ...options,
     async prepare(host) {
-      turns = await serveTurns(host);
+      turns = await serveTurns(host, endAtOnce);
       const handlers: Handlers<typeof contracts.secrets> = {
         'tokens.standing': ({ principals }) => ({ standings: principals.map(standing) }),
       };
@@ -76,7 +79,7 @@ export async function putAgent(bus: Bus, agentId: string, config: object = {}): 
   await (await bus.kv(AGENTS_BUCKET)).put(`default.${agentId}`, Buffer.from(JSON.stringify(projection)));
 }
 
-async function serveTurns(host: Host): Promise<OrderedTurns> {
+async function serveTurns(host: Host, endAtOnce: boolean): Promise<OrderedTurns> {
   const bus = await host.connect('sessions');
   const orders = new Map<string, Order & { client: string }>();
   const records = new Map<string, TurnEndRecord>();
@@ -94,16 +97,21 @@ async function serveTurns(host: Host): Promise<OrderedTurns> {
       const receive = waiting.shift();
       if (receive) receive({ ...params, client, turnId });
       else unread.push({ ...params, client, turnId });
+      if (endAtOnce) setEnd(turnId);
     }
     return { turnId, sessionKey, state: 'running' };
   }
 
-  function end(turnId: string, how: Partial<TurnEndRecord> = {}): void {
+  function setEnd(turnId: string, how: Partial<TurnEndRecord> = {}): void {
     const record = records.get(turnId);
     if (!record) throw new Error(`no order has the turn ${turnId}`);
     const tokensUsed = { input: 30, output: 12, total: 42 };
     const result = { response: 'It is noon.', tokensUsed, finishReason: 'stop' as const };
     records.set(turnId, { ...record, state: 'done', result, usage: USAGE, steps: 1, ...how });
+  }
+
+  function end(turnId: string, how?: Partial<TurnEndRecord>): void {
+    setEnd(turnId, how);
     bus.wake('scheduler');
   }
 

@@ -1,5 +1,6 @@
 import { scheduler as contract } from '@switchyard/contracts';
-import { defineService, openAgentDirectory, systemClock } from '@switchyard/service-kit';
+import { defineService, openAgentDirectory, systemClock, toPrincipal } from '@switchyard/service-kit';
+import { startTurnEndSweep, wakeEndedTurns } from '@switchyard/work';
 import { jobCollection, runCollection } from './documents/collections.ts';
 import { cronAdd } from './handlers/cron-add.ts';
 import { cronList } from './handlers/cron-list.ts';
@@ -19,9 +20,9 @@ import { schedulerWake } from './handlers/scheduler-wake.ts';
 import { beatCollection, eventCollection } from './heartbeat/beat-document.ts';
 import { followBeats } from './heartbeat/beat-follow.ts';
 import { createBeatWork } from './heartbeat/beat-work.ts';
+import { createHeartbeatPrincipal } from './heartbeat/beat-order.ts';
 import { createJobWork } from './jobs/job-work.ts';
 import { createRunWork } from './runs/run-work.ts';
-import { startTurnEndSweep } from './runs/turn-end-sweep.ts';
 
 /** Owns jobs, their runs, and the heartbeats of agents. */
 export const scheduler = defineService({
@@ -51,8 +52,24 @@ export const scheduler = defineService({
     const onRun = (): void => void runWork.poll().catch(ignoreFailure);
     const jobWork = own.use(createJobWork({ ...common, onRun, enabled: () => limits().enabled }));
     const beatWork = own.use(createBeatWork({ ...common, beats, events, agents, settings: () => settings.current.scheduler }));
-    const followedBeats = own.use(followBeats({ ...common, beats, beatWork, agents, settings, clock: systemClock }));
-    own.use(startTurnEndSweep({ ...common, runWork, clock: systemClock, onWake: () => followedBeats.sweep() }));
+    own.use(followBeats({ ...common, beats, beatWork, agents, settings, clock: systemClock }));
+    own.use(
+      startTurnEndSweep({
+        service: 'scheduler',
+        bus,
+        log,
+        clock: systemClock,
+        sweeps: [
+          () =>
+            wakeEndedTurns(bus, {
+              documents: runs,
+              work: runWork,
+              getClient: ({ tenant, principal }) => toPrincipal(tenant, principal),
+            }),
+          () => wakeEndedTurns(bus, { documents: beats, work: beatWork, getClient: ({ tenant }) => createHeartbeatPrincipal(tenant) }),
+        ],
+      }),
+    );
     await Promise.all([jobWork.poll(), runWork.poll(), beatWork.poll()]);
     const heartbeatDeps = { beats, events, beatWork, agents, settings, bus, now };
     const deps: HandlerDeps = { jobs, runs, jobWork, runWork, agents, settings, now };

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AgentId, CallerId, Count, DurationMs, pageSize, Timestamp, Usd, ActingAgentId } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
+import { closest } from '../definition/spelling-suggestion.ts';
 import { JobOptions } from './job-options.ts';
 
 export const JobName = CallerId.describe('unique per agent; 1 to 128 letters, digits and . _ : @ -');
@@ -11,7 +12,7 @@ export const TimeZone = z
   .string()
   .min(1)
   .max(64)
-  .refine(isTimeZone, { error: 'a time zone such as Europe/Oslo or UTC' })
+  .refine(isTimeZone, { error: ({ input }) => describeTimeZone(String(input)) })
   .describe('IANA name; default: scheduler.cron.defaultTimezone');
 
 /** The schedule is one flat object, so fields of other kinds may be present. */
@@ -124,6 +125,7 @@ export const CronRun = z.object({
   costUsd: Usd.optional(),
   toolCalls: Count.optional(),
   llmCalls: Count.optional(),
+  delivery: boundedString(MAX.line).optional().describe('of a job with deliverTo: delivered, or why not, for example not installed'),
   failedTools: z.array(boundedString(MAX.name)).max(MAX.many).optional(),
 });
 export type CronRun = z.infer<typeof CronRun>;
@@ -359,6 +361,18 @@ export const cronMethods = defineMethods({
     ],
   },
 });
+
+function describeTimeZone(name: string): string {
+  const nearest = closest(name.toLowerCase(), [...listTimeZones().keys()]);
+  return nearest === undefined ? 'a time zone such as Europe/Oslo or UTC' : `a time zone; did you mean ${listTimeZones().get(nearest)}?`;
+}
+
+let timeZones: ReadonlyMap<string, string> | undefined;
+
+/** Time zones by their name in lower case. The list is built at the first unknown zone, because it is long. */
+function listTimeZones(): ReadonlyMap<string, string> {
+  return (timeZones ??= new Map(['UTC', ...Intl.supportedValuesOf('timeZone')].map((zone) => [zone.toLowerCase(), zone])));
+}
 
 function isTimeZone(name: string): boolean {
   try {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { ChannelType } from '../channels/channels.ts';
 import { DurationMs } from '../values/common.ts';
 import { MAX } from '../values/sizes.ts';
 
@@ -19,6 +20,34 @@ export type MissedRuns = z.infer<typeof MissedRuns>;
 export const SessionStrategy = z.enum(['fresh', 'rolling', 'accumulate']);
 export type SessionStrategy = z.infer<typeof SessionStrategy>;
 
+const TimeOfDay = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, { error: 'a time of day such as 22:00' });
+
+/** Days of the week, in the order of `Date.getUTCDay`. */
+export const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;
+const MAX_EXCLUSIONS = 20;
+
+/** A time of the day in which a job does not run. */
+export const ExclusionWindow = z
+  .strictObject({
+    start: TimeOfDay.describe('inclusive'),
+    end: TimeOfDay.describe('exclusive; before start: on the next day'),
+    days: z.array(z.enum(WEEKDAYS)).min(1).max(WEEKDAYS.length).optional().describe('days on which the window begins; default: all'),
+  })
+  .refine(({ start, end }) => start !== end, { error: 'an end that differs from start', path: ['end'] });
+export type ExclusionWindow = z.infer<typeof ExclusionWindow>;
+
+/** The chat that receives the result of each run. */
+export const JobDelivery = z.strictObject({
+  channelType: ChannelType,
+  channelId: z.string().min(1).max(MAX.name).describe('chat of the platform'),
+  userId: z.string().min(1).max(MAX.name).optional(),
+});
+export type JobDelivery = z.infer<typeof JobDelivery>;
+
+/** Limits of one run below those of its agent. */
+export const RunBudget = z.strictObject({ tokens: z.int().positive().optional(), costUsd: z.number().positive().optional() });
+export type RunBudget = z.infer<typeof RunBudget>;
+
 /** Optional parameters of `cron.add` and `cron.update`. */
 export const JobOptions = z.object({
   model: z.string().min(1).max(MAX.name).optional().describe('provider/model or model id that overrides the agent’s'),
@@ -36,6 +65,13 @@ export const JobOptions = z.object({
     .max(HOUR_MS)
     .optional()
     .describe('each fire is delayed by up to this time, the same on all replicas. Default: 0'),
+  exclude: z
+    .array(ExclusionWindow)
+    .max(MAX_EXCLUSIONS)
+    .optional()
+    .describe('times in which a fire is skipped, in the time zone of the schedule, UTC without one'),
+  deliverTo: JobDelivery.optional().describe('the text of each successful run is sent there'),
+  budget: RunBudget.optional().describe('a run that exceeds it is stopped'),
   enabled: z.boolean().optional().describe('false pauses the job'),
   pausedReason: z.string().min(1).max(MAX.line).optional().describe('with enabled false: shown until the job is resumed'),
 });

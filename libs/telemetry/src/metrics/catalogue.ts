@@ -102,6 +102,25 @@ export const METRICS = {
     help: 'Waiting durable turns of all tenants and replicas; each replica reports the same number.',
     labels: [],
   },
+  'switchyard.cron.runs': {
+    kind: 'counter',
+    unit: '{run}',
+    help: 'Ended runs of jobs. `status` is ok, error or skipped.',
+    labels: ['status'],
+  },
+  'switchyard.cron.delay': {
+    kind: 'histogram',
+    unit: 's',
+    help: 'Time from the instant at which a run was due until its turn was ordered.',
+    labels: [],
+    bounds: TURN_SECONDS,
+  },
+  'switchyard.heartbeat.beats': {
+    kind: 'counter',
+    unit: '{beat}',
+    help: 'Ended heartbeats. `outcome` is ok, alert, critical, skipped or error.',
+    labels: ['outcome'],
+  },
   'gen_ai.client.operation.duration': {
     kind: 'histogram',
     unit: 's',

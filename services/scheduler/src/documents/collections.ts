@@ -1,4 +1,13 @@
-import { AgentId, MissedRuns, OverlapPolicy, SessionStrategy, StoredPrincipal } from '@switchyard/contracts';
+import {
+  AgentId,
+  ExclusionWindow,
+  JobDelivery,
+  MissedRuns,
+  OverlapPolicy,
+  RunBudget,
+  SessionStrategy,
+  StoredPrincipal,
+} from '@switchyard/contracts';
 import { collection, json } from '@switchyard/store';
 import { workFields, workIndex } from '@switchyard/work';
 import { z } from 'zod';
@@ -28,6 +37,9 @@ export const JobDocument = z.object({
   overlap: OverlapPolicy.default('skip'),
   missedRuns: json(MissedRuns).optional(),
   jitterMs: count.default(0),
+  exclude: json(z.array(ExclusionWindow)).optional(),
+  deliverTo: json(JobDelivery).optional(),
+  budget: json(RunBudget).optional(),
   enabled: z.boolean(),
   pausedReason: z.string().optional(),
   /** All fires up to this instant have a run. */
@@ -42,6 +54,10 @@ export const JobDocument = z.object({
   backoffUntil: instant.optional(),
   /** The last run whose end was counted. */
   countedRunId: z.string().optional(),
+  /** Durations of the last successful runs, to notice one that takes much longer. */
+  durations: json(z.array(count)).optional(),
+  /** Fires since the last successful run. */
+  firesSinceSuccess: count.default(0),
 });
 export type JobDocument = z.infer<typeof JobDocument>;
 
@@ -77,6 +93,8 @@ export const RunDocument = z.object({
   totalTokens: count.optional(),
   costUsd: z.number().optional(),
   llmCalls: count.optional(),
+  /** Where the text was sent, or why it was not. */
+  delivery: z.string().optional(),
 });
 export type RunDocument = z.infer<typeof RunDocument>;
 

@@ -33,6 +33,7 @@ export function cronAdd({ jobs, jobWork, agents, settings, now }: HandlerDeps): 
       revision: 0,
       createdAt,
       consecutiveErrors: 0,
+      firesSinceSuccess: 0,
     };
     if (maxJobs > 0 && (await jobs.for(principal).count({ agentId })) >= maxJobs) throw tooManyJobs(agentId, maxJobs);
     const nextRunAtMs = getNextFire(job);

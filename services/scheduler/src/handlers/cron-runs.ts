@@ -19,7 +19,7 @@ export function cronRuns({ jobs, runs }: HandlerDeps): Handler<'cron.runs'> {
 }
 
 function toRun(run: RunDocument, summaryChars: number): CronRun {
-  const { runAt, startedAt, status, error, summary, totalTokens, costUsd, llmCalls } = run;
+  const { runAt, startedAt, status, error, summary, totalTokens, costUsd, llmCalls, delivery } = run;
   return {
     runAt,
     ...(startedAt === undefined ? {} : { startedAtMs: startedAt }),
@@ -30,6 +30,7 @@ function toRun(run: RunDocument, summaryChars: number): CronRun {
     ...(summary === undefined ? {} : { summary: summary.slice(0, summaryChars) }),
     ...(totalTokens === undefined ? {} : { totalTokens }),
     ...(costUsd === undefined ? {} : { costUsd }),
+    ...(delivery === undefined ? {} : { delivery }),
     ...(llmCalls === undefined ? {} : { llmCalls }),
   };
 }

@@ -31,7 +31,7 @@ export function cronUpdate(deps: HandlerDeps): Handler<'cron.update'> {
       ...(parsed && { schedule: parsed }),
       ...readJobOptions(params),
       ...(restarts ? { firedUntil: changedAt } : {}),
-      ...(enabled === true ? { consecutiveErrors: 0, backoffUntil: undefined, pausedReason: undefined } : {}),
+      ...(enabled === true ? { consecutiveErrors: 0, firesSinceSuccess: 0, backoffUntil: undefined, pausedReason: undefined } : {}),
     };
     const changed = await jobWork.wake(principal.tenant, job.jobId, { set, inc: { revision: 1 } }).catch((error: unknown) => {
       if (error instanceof ServiceError && error.code === 'ALREADY_EXISTS') throw nameTaken(name, agentId);

@@ -1,39 +1,27 @@
-import type { Bus } from '@switchyard/bus';
-import { MAX } from '@switchyard/contracts';
 import type { AgentDirectory, Clock, Settings } from '@switchyard/service-kit';
-import { createHeartbeatPrincipal } from './beat-order.ts';
 import { syncBeats, type BeatSyncDeps } from './beat-sync.ts';
 
-/** Changes and wake-ups within this time cost one pass. */
+/** Changes within this time cost one pass. */
 const DELAY_MS = 100;
 const RETRY_MS = 5_000;
 
 export interface BeatFollowDeps extends Omit<BeatSyncDeps, 'agents' | 'settings'> {
   agents: AgentDirectory;
   settings: Settings<'scheduler'>;
-  bus: Bus;
   clock: Pick<Clock, 'after'>;
   log: { warn(fields: object, message: string): void };
 }
 
-export interface FollowedBeats extends Disposable {
-  /** Looks for beats whose turns have ended. */
-  sweep(): void;
-}
-
-/** Keeps the beats in line with agents and settings, and wakes those whose turns have ended. A lost wake-up only delays a beat. */
-export function followBeats(deps: BeatFollowDeps): FollowedBeats {
+/** Keeps the beats in line with agents and settings. */
+export function followBeats(deps: BeatFollowDeps): Disposable {
   const { agents, settings } = deps;
   const sync = createPass(deps, () => syncBeats({ ...deps, settings: () => settings.current.scheduler }));
-  const sweep = createPass(deps, () => wakeEndedBeats(deps));
   const stops = [agents.onChange(() => sync.start()), settings.onChange(() => sync.start())];
   sync.start();
   return {
-    sweep: () => sweep.start(),
     [Symbol.dispose]() {
       for (const stop of stops) stop();
       sync.stop();
-      sweep.stop();
     },
   };
 }
@@ -67,21 +55,4 @@ function createPass({ clock, log }: Pick<BeatFollowDeps, 'clock' | 'log'>, run: 
       cancelTimer?.();
     },
   };
-}
-
-async function wakeEndedBeats({ beats, beatWork, bus }: BeatFollowDeps): Promise<void> {
-  let cursor: string | undefined;
-  do {
-    const page = await beats.system().find({ turnPending: true }, { limit: MAX.few, ...(cursor === undefined ? {} : { cursor }) });
-    for (const [tenant, pending] of Map.groupBy(page.items, (beat) => beat.tenant)) {
-      const turnIds = pending.flatMap(({ turnId }) => turnId ?? []);
-      if (turnIds.length === 0) continue;
-      const { turns } = await bus.as(createHeartbeatPrincipal(tenant)).call('turns.ends', { turnIds });
-      const open = new Set(turns.filter(({ state }) => state === 'queued' || state === 'running').map(({ turnId }) => turnId));
-      for (const { agentId, turnId } of pending)
-        if (turnId !== undefined && !open.has(turnId)) await beatWork.wake(tenant, agentId, {}, { turnPending: true });
-    }
-    cursor = page.cursor;
-  } while (cursor !== undefined);
-  await beatWork.poll();
 }

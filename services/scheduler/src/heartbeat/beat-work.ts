@@ -2,6 +2,7 @@ import type { Bus } from '@switchyard/bus';
 import { ServiceError, type Sections } from '@switchyard/contracts';
 import type { Agent, AgentDirectory } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
+import { counter } from '@switchyard/telemetry';
 import { createWork, type Lease, type Outcome, type Work } from '@switchyard/work';
 import type { BeatDocument, EventDocument } from './beat-document.ts';
 import { CLEARED, failBeat, finishBeat } from './beat-end.ts';
@@ -44,7 +45,12 @@ export function createBeatWork(deps: BeatDeps): Work<BeatDocument> {
     now,
     log,
     capacity: () => MAX_CONCURRENT_BEATS,
-    run: (lease) => runBeat(deps, lease),
+    async run(lease) {
+      const outcome = await runBeat(deps, lease);
+      const ended = outcome.set?.lastOutcome;
+      if (ended) counter('switchyard.heartbeat.beats', { outcome: ended }).add(1);
+      return outcome;
+    },
     poison: { maxAttempts: MAX_ATTEMPTS, outcome: () => ({ parkUntil: now() + TURN_POLL_INTERVAL_MS }) },
   });
 }
@@ -71,7 +77,8 @@ async function startBeat(
   const plan = planBeat(beat, plannedIntervalMs, deps.now());
   if (plan.kind === 'wait') return { parkUntil: plan.until, set: { plannedIntervalMs } };
   const { reason, instant } = plan;
-  const served = { wakesServed, wakePriority: 0, wakeAt: undefined, wakeReason: undefined, beatUntil: instant, plannedIntervalMs };
+  // The reason stays for a wake that arrives before this write.
+  const served = { wakesServed, wakeAt: undefined, beatUntil: instant, plannedIntervalMs };
   const events = await listEvents(deps, tenant, agentId);
   const skipped = agent.suspended ? 'the agent is suspended' : await findSkipReason(deps, agent, { settings, reason, events });
   if (skipped !== undefined) return { parkUntil: deps.now(), set: { ...served, lastOutcome: 'skipped', lastReason: skipped } };
@@ -108,18 +115,21 @@ async function orderTurn(deps: BeatDeps, lease: Lease<BeatDocument>, context: Be
   const { document: beat, tenant } = lease;
   const { turnKey = '', startedAt = 0, eventIds = [] } = beat;
   if (!lease.isHeld()) return { parkUntil: deps.now() };
+  let ordered: string;
   try {
     const found = await Promise.all(eventIds.map((eventId) => deps.events.for({ tenant }).get(eventId)));
     const events = found.filter((event) => event !== null);
     const turnId = await orderBeat(deps.bus, { beat: { ...beat, turnKey }, agent: context.agent, settings: context.settings, events });
     await lease.write({ set: { turnId, turnPending: true } });
-    return { parkUntil: nextCheck(deps.now(), startedAt, context.settings) };
+    ordered = turnId;
   } catch (error) {
     if (!(error instanceof ServiceError) || lease.signal.aborted) throw error;
     const isLate = deps.now() - startedAt > context.settings.staleMs;
     if (error.retryable && !isLate) return { parkUntil: deps.now() + (error.details.retryAfterMs ?? RETRY_MS) };
     return failBeat(beat, error.message, context.settings, deps.now());
   }
+  // The turn may have ended before its id was stored, so that the sweep of its wake-up did not find it.
+  return collectEnd(deps, lease, { ...context, turnId: ordered });
 }
 
 /** Checks whether the turn has ended. A beat that has run for `staleMs` counts as dead. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { JobDocument } from '../documents/collections.ts';
+import { describeExclusion, findExclusion } from '../schedule/exclusion.ts';
 import { findLastFire, findNextFire, type Schedule } from '../schedule/schedule.ts';
 
 /** A fire that is later than this was missed: no replica ran, or the database was away for long. */
@@ -10,7 +11,7 @@ const MAX_QUEUED_RUNS = 10;
 
 type Job = Pick<
   JobDocument,
-  'jobId' | 'schedule' | 'enabled' | 'firedUntil' | 'backoffUntil' | 'consecutiveErrors' | 'overlap' | 'missedRuns' | 'jitterMs'
+  'jobId' | 'schedule' | 'enabled' | 'firedUntil' | 'backoffUntil' | 'consecutiveErrors' | 'overlap' | 'missedRuns' | 'jitterMs' | 'exclude'
 >;
 
 export interface SkippedFire {
@@ -45,6 +46,9 @@ export function decideFire(job: Job, now: number, openRuns: () => Promise<number
   const skipped = firedAt === first ? [] : [{ firedAt: first, reason: describeMissedFires(schedule, first, firedAt) }];
   const missed = getMissedReason(job, now - firedAt - getJitter(job, firedAt));
   if (missed !== undefined) return { kind: 'skip', firedUntil: firedAt, skipped: [...skipped, { firedAt, reason: missed }] };
+  const window = findExclusion(job, firedAt);
+  if (window !== undefined)
+    return { kind: 'skip', firedUntil: firedAt, skipped: [...skipped, { firedAt, reason: describeExclusion(window) }] };
   if (job.overlap === 'allow' || job.overlap === 'cancel') return { kind: 'fire', firedAt, skipped };
   return decideOverlap(job, { firedAt, skipped, openRuns });
 }

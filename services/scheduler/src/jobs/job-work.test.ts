@@ -27,6 +27,7 @@ const everySecond: JobDocument = {
   revision: 0,
   createdAt: 0,
   consecutiveErrors: 0,
+  firesSinceSuccess: 0,
 };
 
 async function openJobs(t: TestContext) {

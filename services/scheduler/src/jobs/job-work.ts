@@ -1,6 +1,8 @@
 import { inserted, type Collection } from '@switchyard/store';
+import { counter } from '@switchyard/telemetry';
 import { createWork, newWork, type Lease, type Outcome, type Work } from '@switchyard/work';
 import type { JobDocument, RunDocument } from '../documents/collections.ts';
+import { countFires } from '../runs/run-end.ts';
 import { decideFire, type FireDecision } from './fire-decision.ts';
 
 /** Fires that are processed at once on this replica. A fire is a few short writes. */
@@ -44,9 +46,10 @@ export function createJobWork(deps: JobWorkDeps): Work<JobDocument> {
     if (!lease.isHeld()) return { parkUntil: now() };
     await insertRuns(deps, { tenant, job, decision });
     const firedUntil = decision.kind === 'fire' ? decision.firedAt : decision.firedUntil;
+    const fires = decision.skipped.length + (decision.kind === 'fire' ? 1 : 0);
     const { jobId, revision } = job;
     // A change of the job in the meantime decides about its next fire.
-    await jobs.for({ tenant }).update({ jobId, revision, fence: lease.fence }, { set: { firedUntil } });
+    await jobs.for({ tenant }).update({ jobId, revision, fence: lease.fence }, { set: { firedUntil }, ...countFires(job, fires) });
     return { parkUntil: now() };
   }
 
@@ -77,7 +80,7 @@ async function insertRuns({ runs, now, onRun }: JobWorkDeps, { tenant, job, deci
   const toRun = (firedAt: number): RunDocument => newRun(job, `${job.jobId}@${firedAt}`, firedAt);
   for (const { firedAt, reason } of decision.skipped) {
     const skipped = { state: 'done', status: 'skipped', error: reason, finishedAt: now() } as const;
-    await inserted(() => own.insert({ ...toRun(firedAt), ...skipped }));
+    if (await inserted(() => own.insert({ ...toRun(firedAt), ...skipped }))) counter('switchyard.cron.runs', { status: 'skipped' }).add(1);
   }
   if (decision.kind !== 'fire') return;
   await inserted(() => own.insert({ ...toRun(decision.firedAt), dueAt: now() }));

@@ -2,9 +2,12 @@ import type { Bus } from '@switchyard/bus';
 import { MAX, ServiceError, type StoredPrincipal } from '@switchyard/contracts';
 import { findLostRights, toPrincipal } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
+import { histogram } from '@switchyard/telemetry';
 import { createWork, type Lease, type Outcome, type Work } from '@switchyard/work';
 import type { JobDocument, RunDocument } from '../documents/collections.ts';
+import { deliverResult } from './run-delivery.ts';
 import { completedEvent, describeTurnEnd, finishRun, suspendJob, type FinishRunDeps, type RunEnd } from './run-end.ts';
+import { recordSuspension } from './suspension-audit.ts';
 
 const MAX_CONCURRENT_RUNS = 64;
 const MAX_ATTEMPTS = 20;
@@ -12,10 +15,14 @@ const MAX_ATTEMPTS = 20;
 const ORDER_RETRY_MS = 2_000;
 /** A run that could not be ordered for this long has failed. */
 const ORDER_TIMEOUT_MS = 3_600_000;
+/** A delivery that the channels service did not accept for this long has failed. */
+const DELIVERY_TIMEOUT_MS = 600_000;
 /** A run whose wake-up was lost asks for the end of its turn after this time. */
 const TURN_POLL_INTERVAL_MS = 15_000;
 /** Interval at which a queued run looks for the end of the earlier run. */
 const QUEUE_POLL_INTERVAL_MS = 1_000;
+/** Tools of a run, if its agent has them. */
+const CRON_TOOLS = { profile: 'cron-minimal' } as const;
 const OPEN_STATES = ['queued', 'running', 'parked'] as const;
 
 export interface RunWorkDeps extends FinishRunDeps {
@@ -23,7 +30,6 @@ export interface RunWorkDeps extends FinishRunDeps {
   runs: Collection<RunDocument>;
   bus: Bus;
   owner: string;
-  log: { warn(fields: object, message: string): void };
 }
 
 /** Orders the turn of each run and records how it ended. While the turn runs, the run is parked and no process holds it. */
@@ -51,29 +57,32 @@ async function orderTurn(deps: RunWorkDeps, lease: Lease<RunDocument>): Promise<
   const job = await deps.jobs.for({ tenant }).get(run.jobId);
   if (!job) return finishRun(deps, tenant, run, { status: 'skipped', error: 'the job was removed' });
   if (job.overlap === 'cancel' && (await hasLaterRun(deps, tenant, run))) return finishRun(deps, tenant, run, replacedRun());
+  let ordered: string;
   try {
     if (await waitsForEarlierRun(deps, tenant, { job, run })) return { parkUntil: deps.now() + QUEUE_POLL_INTERVAL_MS };
     const lost = await findLostRights(deps.bus, { service: 'scheduler', tenant, principal: run.principal, action: 'made this job' });
     if (lost !== undefined) return await suspend(deps, { tenant, job, run, reason: lost });
     if (!lease.isHeld()) return { parkUntil: deps.now() };
-    const turnId = await sendOrder(deps.bus.as(toPrincipal(tenant, run.principal)), run, job);
-    return await recordTurn(deps, lease, turnId);
+    ordered = await sendOrder(deps.bus.as(toPrincipal(tenant, run.principal)), run, job);
+    await recordTurn(deps, lease, ordered);
   } catch (error) {
     if (!(error instanceof ServiceError) || lease.signal.aborted) throw error;
     const late = deps.now() - run.runAt > ORDER_TIMEOUT_MS;
     if (error.retryable && !late) return { parkUntil: deps.now() + (error.details.retryAfterMs ?? ORDER_RETRY_MS) };
     return finishRun(deps, tenant, run, { status: 'error', error: error.message });
   }
+  // The turn may have ended before its id was stored, so that the sweep of its wake-up did not find it.
+  return collectEnd(deps, lease, ordered);
 }
 
-async function recordTurn({ now }: RunWorkDeps, lease: Lease<RunDocument>, turnId: string): Promise<Outcome<RunDocument>> {
-  const { jobId, jobName, agentId } = lease.document;
+async function recordTurn({ now }: RunWorkDeps, lease: Lease<RunDocument>, turnId: string): Promise<void> {
+  const { jobId, jobName, agentId, runAt } = lease.document;
   const startedAt = now();
   await lease.write({
     set: { turnId, turnPending: true, startedAt },
     emit: [{ name: 'scheduler:job_started', payload: { jobId, jobName, agentId, timestamp: startedAt } }],
   });
-  return { parkUntil: startedAt + TURN_POLL_INTERVAL_MS };
+  histogram('switchyard.cron.delay', {}).record(Math.max(startedAt - runAt, 0) / 1_000);
 }
 
 /** Whether a run has to wait because of the overlap policy of its job. With `cancel` the turns of earlier runs are cancelled. */
@@ -108,6 +117,7 @@ interface SuspendOptions {
 
 async function suspend(deps: RunWorkDeps, { tenant, job, run, reason }: SuspendOptions): Promise<Outcome<RunDocument>> {
   const { jobId } = job;
+  await recordSuspension(deps, { tenant, job, run });
   await deps.jobs.for({ tenant }).update({ jobId, enabled: true }, suspendJob(job, reason, deps.now()));
   deps.wakeJob(tenant, jobId);
   return finishRun(deps, tenant, run, { status: 'skipped', error: reason });
@@ -116,7 +126,7 @@ async function suspend(deps: RunWorkDeps, { tenant, job, run, reason }: SuspendO
 /** Orders the turn of a run and returns its id. The key is that of the run, so that a repeated order returns the same turn. */
 async function sendOrder(bus: Bus, run: RunDocument, job: JobDocument): Promise<string> {
   const { agentId, jobId, runId } = run;
-  const { message, model, timeoutSeconds, sessionStrategy } = job;
+  const { message, model, timeoutSeconds, sessionStrategy, budget } = job;
   const threadId = sessionStrategy === 'fresh' ? runId.slice(jobId.length + 1) : undefined;
   try {
     const { turnId } = await bus.call('turns.order', {
@@ -127,6 +137,8 @@ async function sendOrder(bus: Bus, run: RunDocument, job: JobDocument): Promise<
       kind: 'cron',
       origin: { service: 'scheduler', ref: runId },
       history: { mode: sessionStrategy },
+      tools: CRON_TOOLS,
+      ...(budget === undefined ? {} : { limits: budget }),
       ...(model === undefined ? {} : { model }),
       ...(timeoutSeconds === undefined ? {} : { timeoutMs: timeoutSeconds * 1_000 }),
     });
@@ -139,13 +151,27 @@ async function sendOrder(bus: Bus, run: RunDocument, job: JobDocument): Promise<
   }
 }
 
-async function collectEnd(deps: RunWorkDeps, { document: run, tenant }: Lease<RunDocument>, turnId: string): Promise<Outcome<RunDocument>> {
+async function collectEnd(deps: RunWorkDeps, lease: Lease<RunDocument>, turnId: string): Promise<Outcome<RunDocument>> {
+  const { document: run, tenant } = lease;
   const [turn] = await readTurns(deps.bus, tenant, run.principal, [turnId]);
   if (!turn) return finishRun(deps, tenant, run, { status: 'error', error: 'the turn of this run no longer exists' });
   if (turn.state === 'queued' || turn.state === 'running') return { parkUntil: deps.now() + TURN_POLL_INTERVAL_MS };
   const end = describeTurnEnd(turn);
   const replaced = turn.state === 'cancelled' && (await hasLaterRun(deps, tenant, run));
-  return finishRun(deps, tenant, run, replaced ? { ...end, ...replacedRun() } : end);
+  if (end.status !== 'ok') return finishRun(deps, tenant, run, replaced ? { ...end, ...replacedRun() } : end);
+  const deliverTo = (await deps.jobs.for({ tenant }).get(run.jobId))?.deliverTo;
+  if (!deliverTo) return finishRun(deps, tenant, run, end);
+  if (!lease.isHeld()) return { parkUntil: deps.now() };
+  const text = turn.result?.response ?? '';
+  try {
+    const delivery = await deliverResult(deps.bus.as(toPrincipal(tenant, run.principal)), run, { deliverTo, text });
+    return await finishRun(deps, tenant, run, { ...end, delivery });
+  } catch (error) {
+    const late = deps.now() - (turn.finishedAt ?? deps.now()) > DELIVERY_TIMEOUT_MS;
+    if (!(error instanceof ServiceError) || !error.retryable || lease.signal.aborted) throw error;
+    if (!late) return { parkUntil: deps.now() + (error.details.retryAfterMs ?? ORDER_RETRY_MS) };
+    return finishRun(deps, tenant, run, { ...end, delivery: error.message });
+  }
 }
 
 async function readTurns(bus: Bus, tenant: string, principal: StoredPrincipal, turnIds: string[]) {

@@ -7,6 +7,9 @@ import type { BeatDocument, EventDocument, WakeReason } from '../heartbeat/beat-
 import { WAKE_PRIORITY } from '../heartbeat/beat-plan.ts';
 import { newBeat } from '../heartbeat/beat-sync.ts';
 
+/** Attempts when the beat changes between the updates of a wake. */
+const WAKE_ATTEMPTS = 3;
+
 type Woken = Pick<AgentDirectory, 'all'>;
 
 export interface WakeDeps {
@@ -28,13 +31,17 @@ export async function wakeAgent({ beatWork, now }: Omit<WakeDeps, 'events' | 'ag
   const wakePriority = WAKE_PRIORITY[reason];
   const set = { wakeReason: reason, wakePriority };
   const inc = { wakeCount: 1 };
+  const waiting = { wakeAt: { exists: true } };
+  // Each update has a guard of its own, because the beat may be created, woken or served between two of them.
   const wake = async (): Promise<BeatDocument | null> =>
     (await beatWork.wake(tenant, agentId, { set: { ...set, wakeAt: now() }, inc }, { wakeAt: null })) ??
-    (await beatWork.wake(tenant, agentId, { set, inc }, { wakePriority: { lt: wakePriority } })) ??
-    beatWork.wake(tenant, agentId, { inc });
-  if (await wake()) return;
-  await beatWork.add({ tenant }, newBeat(agentId, now()));
-  if (!(await wake())) throw new ServiceError('ABORTED', `The heartbeat of agent ${agentId} changed meanwhile. Retry in a moment.`);
+    (await beatWork.wake(tenant, agentId, { set, inc }, { ...waiting, wakePriority: { lt: wakePriority } })) ??
+    beatWork.wake(tenant, agentId, { inc }, waiting);
+  for (let attempt = 0; attempt < WAKE_ATTEMPTS; attempt += 1) {
+    if (await wake()) return;
+    await beatWork.add({ tenant }, newBeat(agentId, now()));
+  }
+  throw new ServiceError('ABORTED', `The heartbeat of agent ${agentId} changed meanwhile. Retry in a moment.`);
 }
 
 export interface EventRequest {
