@@ -77,6 +77,8 @@ export const PARAM_KINDS: Readonly<Record<string, Kind | 'none'>> = {
   'session.compact key': 'session',
   'session.reset_conversation session_key': 'session',
   'context.tree conversation_id': 'session',
+  'cron.add budget.tokens': 'none',
+  'cron.update budget.tokens': 'none',
   'tokens.create sessions': 'none',
   'media.transcribe attachment_url': 'address',
   'media.describe_video attachment_url': 'address',
