@@ -58,6 +58,11 @@ export const commands = {
     summary: 'lists and answers tool calls that wait for approval',
     load: async () => (await import('./commands/approvals/approvals.ts')).approvals,
   },
+  runs: {
+    usage: 'runs [what] …',
+    summary: 'shows, steers and kills runs of sub-agents',
+    load: async () => (await import('./commands/runs/runs.ts')).runs,
+  },
   heartbeat: {
     usage: 'heartbeat <what> …',
     summary: 'lists, triggers and changes heartbeats of agents',

@@ -48,12 +48,17 @@ import { sessionResetConversation } from './handlers/session/session-reset-conve
 import { sessionRunStatus } from './handlers/session/session-run-status.ts';
 import { sessionSearch } from './handlers/session/session-search.ts';
 import { sessionSend } from './handlers/session/session-send.ts';
+import { runsSpawn, sessionSpawn } from './handlers/subagents/session-spawn.ts';
+import { subagentKill, subagentList, subagentSteer } from './handlers/subagents/subagent.ts';
 import { sessionStatus } from './handlers/session/session-status.ts';
 import { turnsEnds } from './handlers/turns-ends.ts';
 import { turnsCancel, turnsComplete, turnsOnce, turnsOrder, turnsResume, turnsRun, turnsStart } from './handlers/turns.ts';
 import { createCompaction } from './context/compaction/compaction.ts';
 import { createDistilling } from './context/compaction/summary-distillation.ts';
 import { createDocumentation } from './context/documentation.ts';
+import { runCollection } from './subagents/run-document.ts';
+import { RUN_TIMING, type RunTiming } from './subagents/run-deps.ts';
+import { createSubAgents } from './subagents/subagents.ts';
 import { createSaidIndexes } from './search/tenant-message-indexes.ts';
 import { createScreening } from './screening/screening.ts';
 import { createLoadBudget } from './sessions/load-budget.ts';
@@ -95,6 +100,8 @@ export interface SessionsTiming extends Partial<LeaseTiming> {
   storageSyncMs?: number;
   /** Minimum age of a turn that is in no queue before the sweeper enqueues it. */
   orphanMs?: number;
+  /** Intervals of sub-agent runs. */
+  runs?: Partial<RunTiming>;
 }
 
 /** Owns conversations and the turns that answer them. */
@@ -108,7 +115,15 @@ export function defineSessions(timing: SessionsTiming = {}) {
     settings: ['models', 'providers', 'queue', 'daemon', 'security', 'routing', 'documentation', 'approvals'],
 
     async setup({ settings, store, bus, log, own, replica, data: directory, env }) {
-      const { budgets: budgetDocuments, cached, spent, usage: storageUsage, approvals: approvalDocuments, ...data } = await openData(store);
+      const {
+        budgets: budgetDocuments,
+        cached,
+        spent,
+        usage: storageUsage,
+        approvals: approvalDocuments,
+        runs: runDocuments,
+        ...data
+      } = await openData(store);
       // Created before the first publish: frames published without a log are not stored.
       const frames = await bus.log(TURNS_LOG);
       const replicas = own.use(await countReplicas(bus, contract.service));
@@ -201,7 +216,34 @@ export function defineSessions(timing: SessionsTiming = {}) {
         createIdempotentTurns({ ...gated, loads, shares, runs, timing: { ...LEASE_TIMING, ...timing }, turnDeadlineMs }),
       );
       const reading = { ...data, storage, clock: systemClock };
-      const emptying = createSessionReset({ ...reading, store });
+      const emptying = createSessionReset({ ...reading, store, onEnded: (tenant, key) => subAgents.sweep(tenant, key) });
+      const subAgents = own.use(
+        createSubAgents({
+          ...data,
+          runs: runDocuments,
+          agents,
+          now: () => store.now(),
+          owner: replica,
+          log,
+          bus,
+          settings: () => settings.current.security.agentToAgent,
+          runner: () => runner,
+          emptying,
+          timing: { ...RUN_TIMING, ...timing.runs },
+        }),
+      );
+      void subAgents.poll().catch(() => undefined); // repeated by a timer
+      // One subscription serves the whole service, because a wake-up reaches only one.
+      const wakes = bus.onWake('sessions', () => {
+        void runner.pollWaiting();
+        void gates.approvals.poll();
+        void subAgents
+          .poll()
+          .catch((err: unknown) =>
+            log.warn({ err, errorKind: 'dependency', hint: 'each run asks again by itself' }, 'failed to check the turns of sub-agents'),
+          );
+      });
+      own.defer(() => wakes.unsubscribe());
       own.use(startExpirySweep({ ...reading, store, agents, log, pollMs }));
       own.use(startSegmentSweep({ ...reading, store, log, pollMs: timing.segmentSweepMs ?? SEGMENT_SWEEP_INTERVAL_MS }));
       const dir = join(directory, 'index', contract.service);
@@ -228,7 +270,12 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'session.reset_conversation': sessionResetConversation({ ...reading, store, emptying }),
         'session.compact': sessionCompact({ ...reading, store, compaction }),
         'session.status': sessionStatus(reading, agents, models),
-        'session.run_status': sessionRunStatus({ ...data, store }),
+        'session.run_status': sessionRunStatus({ ...data, store, subAgents }),
+        'session.spawn': sessionSpawn(subAgents),
+        'runs.spawn': runsSpawn(subAgents),
+        'subagent.list': subagentList(subAgents),
+        'subagent.kill': subagentKill(subAgents),
+        'subagent.steer': subagentSteer(subAgents),
         'session.search': sessionSearch({ ...reading, indexes }),
         'context.conversations': contextConversations({ ...reading, agents }),
         'context.tree': contextTree({ ...reading, agents }),
@@ -269,6 +316,7 @@ async function openData(store: Store) {
     cached: cacheStatsCollection,
     spent: spentCollection,
     approvals: approvalCollection,
+    runs: runCollection,
   });
 }
 
@@ -287,6 +335,7 @@ export function openRunner({ own, owner, timing, ...deps }: RunnerOptions): Turn
     pollMs = POLL_INTERVAL_MS,
     sweepMs = SWEEP_INTERVAL_MS,
     orphanMs = ORPHAN_AGE_MS,
+    runs: _runs,
     ...lease
   } = timing;
   const holds = own.use(createSessionLeases({ ...deps, owner, timing: { ...LEASE_TIMING, ...lease } }));
@@ -294,7 +343,5 @@ export function openRunner({ own, owner, timing, ...deps }: RunnerOptions): Turn
   const runs = own.use(createRunningTurns(deps));
   const runner = own.use(createRunner({ ...deps, holds, waiting, runs, turnDeadlineMs }));
   own.use(startSweeper({ ...deps, holds, runner, pollMs, sweepMs, orphanMs }));
-  const wakes = deps.bus.onWake('sessions', () => void runner.pollWaiting());
-  own.defer(() => wakes.unsubscribe());
   return runner;
 }

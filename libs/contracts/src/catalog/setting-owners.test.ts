@@ -21,8 +21,8 @@ test('an owner is a service or a namespace with methods, and is served when all 
   for (const [path, owner] of Object.entries(SETTING_OWNERS))
     assert.ok(listMethods(owner).length > 0, `${path} is for ${owner}, which has no method`);
   assert.deepEqual(
-    [isServed('sessions'), isServed('sessions/agent'), isServed('sessions/subagent'), isServed('registry'), isServed('browser')],
-    [false, true, false, true, false],
+    [isServed('sessions'), isServed('sessions/agent'), isServed('sessions/subagent'), isServed('registry'), isServed('channels')],
+    [true, true, true, true, false],
   );
 });
 

@@ -150,6 +150,16 @@ const UNREAD_OF_BUILT_OWNERS: readonly string[] = [
   // Pages without text are reported and not rendered.
   'media.documentExtraction.pdfImageFallback',
   'media.documentExtraction.pdfImageFallbackThreshold',
+  // Sub-agents do not support these yet: condensation by a model, a summary of the parent's conversation, artifacts, and stall detection.
+  'agents.*.operationModels.condensation',
+  'security.agentToAgent.maxPingPongTurns',
+  'security.agentToAgent.subagentContext.artifactPassthrough',
+  'security.agentToAgent.subagentContext.autoCompactThreshold',
+  'security.agentToAgent.subagentContext.includeParentHistory',
+  'security.agentToAgent.subagentContext.narrativeCasting',
+  'security.agentToAgent.subagentContext.parentSummaryMaxTokens',
+  'security.agentToAgent.subagentContext.stuckKillThresholdMs',
+  'security.agentToAgent.waitTimeoutMs',
   // The scheduler does not support these yet.
   'agents.*.operationModels.cron',
   'agents.*.operationModels.taskExtraction',

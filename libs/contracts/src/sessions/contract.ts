@@ -8,7 +8,7 @@ import { devToolOperations } from './dev-tools.ts';
 import { sessionsEvents } from './events.ts';
 import { responseOperations } from './responses.ts';
 import { sessionMethods } from './session.ts';
-import { subagentMethods } from './subagent.ts';
+import { subagentMethods, subagentOperations } from './subagent.ts';
 import { turnOrderOperations } from './turn-orders.ts';
 import { turnOperations } from './turns.ts';
 
@@ -18,6 +18,7 @@ export const sessions = defineContract({
   operations: {
     ...turnOperations,
     ...turnOrderOperations,
+    ...subagentOperations,
     ...responseOperations,
     ...contextToolOperations,
     ...devToolOperations,

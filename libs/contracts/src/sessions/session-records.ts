@@ -124,7 +124,12 @@ export const SubAgentRun = z.object({
 });
 
 /** A sub-agent run as lists show it. */
-export const SubAgentRow = z.object({ ...run, depth: Count, durationMs: z.number().nonnegative() });
+export const SubAgentRow = z.object({
+  ...run,
+  depth: Count,
+  durationMs: z.number().nonnegative(),
+  callerSessionKey: SessionKey.optional(),
+});
 
 export const SubAgentSpawned = z.object({
   runId: boundedString(MAX.id),

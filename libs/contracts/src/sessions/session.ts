@@ -15,6 +15,7 @@ import {
   SubAgentRun,
   SubAgentSpawned,
 } from './session-records.ts';
+import { SPAWN_EVENTS } from './subagent.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 import { MODEL_EVENTS, TURN_EVENTS } from './turn-events.ts';
 
@@ -62,15 +63,9 @@ const sessionTurns = defineMethods({
     scope: 'rpc',
     params: z.strictObject({ parentKey: SessionKey, task: z.string().min(1).max(MAX.text), agentId: ActingAgentId.optional() }),
     result: SubAgentSpawned,
+    blobs: ['task'],
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'RESOURCE_EXHAUSTED'],
-    emits: [
-      'session:sub_agent_spawned',
-      'session:sub_agent_spawn_started',
-      'session:sub_agent_spawn_queued',
-      'session:sub_agent_spawn_rejected',
-      'session:sub_agent_completed',
-      'session:sub_agent_lifecycle_ended',
-    ],
+    emits: SPAWN_EVENTS,
     examples: [
       {
         params: { parentKey: KEY, task: 'Compare the three offers.', agentId: 'researcher' },

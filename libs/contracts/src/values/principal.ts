@@ -34,7 +34,7 @@ export const RESERVED_USER_PREFIXES = [
   { prefix: 'hook:', client: 'webhook/' },
   { prefix: 'cron:', client: 'scheduler/' },
   { prefix: 'heartbeat:', client: 'scheduler/' },
-  { prefix: 'subagent:', client: 'sessions/' },
+  { prefix: 'sub-agent-', client: 'sessions/' },
   { prefix: 'graph:', client: 'graph/' },
 ] as const;
 

@@ -1,5 +1,4 @@
 import type { Principal } from '@switchyard/contracts';
-import type { Bus } from '@switchyard/bus';
 import type { Settings } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
@@ -11,7 +10,6 @@ import { createApprovalGate, type ApprovalGate } from './turn-gate.ts';
 
 export interface GatesDeps extends Omit<SessionWakeDeps, 'onRunnable'> {
   settings: Settings<'approvals' | 'security'>;
-  bus: Bus;
   owner: string;
   log: Logger;
 }
@@ -28,7 +26,7 @@ export function createGates(
   deps: GatesDeps,
   { approvals: documents, onRunnable }: Pick<SessionWakeDeps, 'onRunnable'> & { approvals: Collection<ApprovalDocument> },
 ): Gates {
-  const { settings, store, owner, log, bus } = deps;
+  const { settings, store, owner, log } = deps;
   const approvals = createApprovals({
     approvals: documents,
     owner,
@@ -41,13 +39,11 @@ export function createGates(
     wakeSession: createSessionWake({ ...deps, onRunnable }),
   });
   void approvals.poll();
-  const wakes = bus.onWake('sessions', () => void approvals.poll());
   return {
     approvals,
     answerInChat: (principal, verdict) => answerInChat(approvals, settings.current.approvals, principal, verdict),
     gate: createApprovalGate(() => settings.current, approvals),
     async [Symbol.asyncDispose]() {
-      wakes.unsubscribe();
       await approvals[Symbol.asyncDispose]();
     },
   };

@@ -109,6 +109,12 @@ const rows: Record<string, readonly Row[]> = {
   'session.export': [{ named: [(bus, { key }) => bus.call('session.export', { session_key: key })] }],
   'session.reset': [{ named: [(bus, { key }) => bus.call('session.reset', { session_key: key })] }],
   'session.delete': [{ named: [(bus, { key }) => bus.call('session.delete', { session_key: key })] }],
+  'session.spawn': [{ named: [(bus, { key }) => bus.call('session.spawn', { parentKey: key, task: 'hello' })] }],
+  // These methods name runs. Covered by `subagents.test.ts`.
+  'runs.spawn': [],
+  'subagent.list': [],
+  'subagent.kill': [],
+  'subagent.steer': [],
   'session.compact': [{ named: [(bus, { key }) => bus.call('session.compact', { key })] }],
   'session.reset_conversation': [{ named: [(bus, { key }) => bus.call('session.reset_conversation', { session_key: key })], silent: true }],
   'turns.start': [

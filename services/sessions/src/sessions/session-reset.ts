@@ -25,6 +25,8 @@ export interface SessionResetDeps {
   store: Pick<Store, 'now'>;
   clock: Clock;
   storage?: Pick<StorageQuota, 'add'>;
+  /** Called when the epoch of a session has ended. */
+  onEnded?: (tenant: string, sessionKey: string) => Promise<void>;
 }
 
 /** Writes the change of the session itself. `done` tells whether the guard held. */
@@ -50,6 +52,7 @@ export function createSessionReset(deps: SessionResetDeps): ResetSession {
     const { done, result } = await work(session, { ...idleGuard(session, store.now()), ...visibilityFilter(principal) });
     if (!done) throw new ServiceError('ABORTED', 'A turn of this session has started. Retry when it has ended.');
     freeStorage(deps, principal.tenant, session);
+    await deps.onEnded?.(principal.tenant, session.key);
     await clearEndedEpoch({ ...deps, forgetAt: store.now() + DAY_MS }, principal.tenant, note);
     return result;
   };

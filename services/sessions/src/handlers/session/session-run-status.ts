@@ -5,6 +5,7 @@ import type { SessionDocument } from '../../model/session-document.ts';
 import { type TurnDocument, hasEnded } from '../../model/turn-document.ts';
 import { loadText } from '../../model/stored-text.ts';
 import type { BodyDocument } from '../../model/text-document.ts';
+import type { SubAgents } from '../../subagents/subagents.ts';
 import { canFollow } from '../../model/session-ownership.ts';
 
 export interface SessionRunStatusDeps {
@@ -12,15 +13,18 @@ export interface SessionRunStatusDeps {
   turns: Collection<TurnDocument>;
   bodies: Collection<BodyDocument>;
   store: Pick<Store, 'now'>;
+  subAgents: Pick<SubAgents, 'status'>;
 }
 
 type Run = Result<'session.run_status'>;
 
 const STATUS = { queued: 'queued', running: 'running', done: 'completed', failed: 'failed', cancelled: 'failed' } as const;
 
-/** Returns the progress of a turn, such as one started by `agent.start`. Returns NOT_FOUND for a turn of another client. */
-export function sessionRunStatus({ sessions, turns, bodies, store }: SessionRunStatusDeps): Handler<'session.run_status'> {
+/** Returns the progress of a sub-agent run or of a turn. Returns NOT_FOUND for a turn of another client. */
+export function sessionRunStatus({ sessions, turns, bodies, store, subAgents }: SessionRunStatusDeps): Handler<'session.run_status'> {
   return async ({ run_id }, { principal }) => {
+    const run = await subAgents.status(principal, run_id);
+    if (run) return run;
     const turn = await turns.for(principal).get(run_id);
     if (!turn || !(await canFollow(sessions, principal, turn))) throw new ServiceError('NOT_FOUND', 'Run not found.');
     const { turnId, agentId, sessionKey, state, createdAt, startedAt, message, answer } = turn;

@@ -1,0 +1,42 @@
+import type { Sections } from '@switchyard/contracts';
+import type { Collection } from '@switchyard/store';
+import type { Work } from '@switchyard/work';
+import type { AgentDirectory } from '../agents/agent-directory.ts';
+import type { SessionDocument } from '../model/session-document.ts';
+import type { BodyDocument } from '../model/text-document.ts';
+import type { TurnDocument } from '../model/turn-document.ts';
+import type { ResetSession } from '../sessions/session-reset.ts';
+import type { TurnRunner } from '../turns/turn-runner.ts';
+import type { RunDocument } from './run-document.ts';
+
+export interface RunTiming {
+  /** A run whose wake-up was lost reads its turn after this time. */
+  turnPollMs: number;
+  /** Interval at which a queued run looks for a free place. */
+  queuePollMs: number;
+  /** A finished run waits this long for other runs of its parent, so that one turn announces them all. */
+  batchMs: number;
+}
+
+export const RUN_TIMING: RunTiming = { turnPollMs: 15_000, queuePollMs: 2_000, batchMs: 30_000 };
+
+export interface RunDeps {
+  runs: Collection<RunDocument>;
+  sessions: Collection<SessionDocument>;
+  turns: Collection<TurnDocument>;
+  bodies: Collection<BodyDocument>;
+  agents: AgentDirectory;
+  /** The database's clock. */
+  now: () => number;
+  owner: string;
+  log: { warn(fields: object, message: string): void };
+  settings: () => Sections['security']['agentToAgent'];
+  runner: () => Pick<TurnRunner, 'start' | 'cancel'>;
+  emptying: ResetSession;
+  timing: RunTiming;
+}
+
+/** The dependencies of what changes runs, with their work. */
+export interface RunWorkDeps extends RunDeps {
+  work: () => Work<RunDocument>;
+}
