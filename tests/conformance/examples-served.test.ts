@@ -58,6 +58,10 @@ const TESTED_ELSEWHERE: ReadonlySet<string> = new Set([
   'obs.channels.get', // services/observability/src
   'obs.explain', // tests/observability
   'obs.fleet.health', // services/observability/src
+  // They name an agent and a running run. services/sessions/src/subagents
+  'session.spawn',
+  'subagent.kill',
+  'subagent.steer',
 ]);
 
 /** Chromium and the sites of its examples are missing here: services/browser/src. */

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { ServiceError, type Principal } from '@switchyard/contracts';
 import { systemClock } from '@switchyard/service-kit';
 import { inserted, type Filter, type OutboxEvent } from '@switchyard/store';
@@ -52,6 +53,8 @@ function start({ documents, now, timing = LEASE_TIMING, clock = systemClock, ...
   const rooms = options.rooms && createRooms({ work: documents, rooms: options.rooms, now, leaseMs: timing.leaseMs });
   const claims = createClaims({ documents, rooms, owner: options.owner, now, clock, timing });
   const runner = createRunner({ ...options, key, claims, rooms, now, clock });
+  // A poll runs whatever is due. It belongs to no call, although a call may start it.
+  const runOutsideCall = AsyncLocalStorage.snapshot();
 
   /** Makes replicas visit the room of a document that entered a line. A failure delays the visit until the ring is repeated. */
   async function ringLine(tenant: string, { waitRoom, waitAt = 0 }: AnyWork): Promise<void> {
@@ -127,7 +130,7 @@ function start({ documents, now, timing = LEASE_TIMING, clock = systemClock, ...
       if (cancelled && rooms) await rooms.ring(tenant, rooms.getName(tenant, cancelled), now()).catch(() => undefined);
       return cancelled;
     },
-    poll: () => runner.poll(),
+    poll: () => runOutsideCall(() => runner.poll()),
     [Symbol.asyncDispose]: () => runner.close(),
   };
 }

@@ -109,5 +109,4 @@ export async function endChildren(deps: RunWorkDeps, tenant: string, parentKey: 
 export async function wakeChildren({ runs, work }: RunWorkDeps, tenant: string, parentKey: string): Promise<void> {
   const { items } = await runs.for({ tenant }).find({ childOf: parentKey, endReason: null }, { limit: MAX.few });
   for (const { runId } of items) await work().wake(tenant, runId, {}, { endReason: null });
-  if (items.length > 0) await work().poll();
 }

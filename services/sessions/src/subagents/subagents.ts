@@ -97,7 +97,10 @@ export function createSubAgents(options: RunDeps & { bus: Bus }): SubAgents {
       await startRunTurn(deps, tenant, { ...steered, turnId });
     },
 
-    sweep: (tenant, sessionKey) => wakeChildren(deps, tenant, sessionKey),
+    async sweep(tenant, sessionKey) {
+      await wakeChildren(deps, tenant, sessionKey);
+      void work.poll().catch(() => undefined); // repeated by a timer
+    },
 
     async poll() {
       await wakeEnded(deps);
