@@ -206,7 +206,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const gates = own.use(
         createGates(common, { approvals: approvalDocuments, onRunnable: (tenant, entry) => runner.wake(tenant, entry) }),
       );
-      const gated = { ...common, gate: gates.gate, answerApproval: gates.answerInChat };
+      const gated = { ...common, gate: gates.gate, answerApproval: gates.answerInChat, withdrawApproval: gates.approvals.withdraw };
       const runner = openRunner({ ...gated, own, timing, shares, compaction });
       gauges.defer(observeTurns(runner, data.turns));
       const { turnDeadlineMs = TURN_DEADLINE_MS, pollMs = POLL_INTERVAL_MS } = timing;
@@ -257,9 +257,9 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'agent.getOperationModels': agentGetOperationModels(agents, models),
         'agent.start': agentStart(runner),
         'agent.attach': agentAttach(runner),
-        'admin.approval.pending': approvalPending(gates.approvals),
-        'admin.approval.resolve': approvalResolve(gates.approvals),
-        'admin.approval.resolveAll': approvalResolveAll(gates.approvals),
+        'admin.approval.pending': approvalPending({ ...data, approvals: gates.approvals }),
+        'admin.approval.resolve': approvalResolve({ ...data, approvals: gates.approvals }),
+        'admin.approval.resolveAll': approvalResolveAll({ ...data, approvals: gates.approvals }),
         'admin.approval.clearDenialCache': approvalClearDenialCache(gates.approvals),
         'session.send': sessionSend(runner),
         'session.history': sessionHistory({ ...reading, loads }),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError, type ConfigurationPatch } from '@switchyard/contracts';
-import type { TestService } from '@switchyard/testkit';
+import { principal, type TestService } from '@switchyard/testkit';
 import { ended, getTurnId, listen, testSessions } from '../sessions.fixture.ts';
 
 const agents = { scripted: { model: 'dev/scripted' }, counter: { model: 'dev/tools' } };
@@ -127,6 +127,89 @@ test('/stop ends a waiting turn', async () => {
   assert.match(response, /^Stopped/);
   await received.until('error');
   assert.equal(await count(app, 'stopped'), 0);
+});
+
+test('the request of a cancelled turn is withdrawn', async () => {
+  await using app = await start();
+  const { turnId, received, request } = await park(app, 'withdrawn');
+  const resolved = app.nextEvent('approval:resolved');
+  await app.bus.call('agent.cancel', { turnId });
+  await received.until('error');
+  const { requestId, approved, approvedBy } = await resolved;
+  assert.deepEqual([requestId, approved, approvedBy], [request.requestId, false, 'system:cancelled']);
+  assert.equal((await app.bus.call('admin.approval.pending', {})).total, 0);
+  await assert.rejects(
+    app.bus.call('admin.approval.resolve', { id: request.requestId, approved: true }),
+    failsWith('FAILED_PRECONDITION', { approved: false, approvedBy: 'system:cancelled' }),
+  );
+  assert.equal(await count(app, 'withdrawn'), 0);
+});
+
+test('a client that is restricted to its own sessions sees and answers only their requests', async () => {
+  await using app = await start();
+  const { received, request } = await park(app, 'foreign');
+  const restricted = app.bus.as({ ...principal(), client: 'other', sessions: 'own' });
+  assert.deepEqual(await restricted.call('admin.approval.pending', {}), { requests: [], total: 0 });
+  assert.equal((await restricted.call('admin.approval.resolveAll', { approved: true })).resolved, 0);
+  await assert.rejects(restricted.call('admin.approval.resolve', { id: request.requestId, approved: true }), failsWith('NOT_FOUND', {}));
+  assert.equal((await app.bus.call('admin.approval.resolveAll', { approved: false })).resolved, 1);
+  await received.until('done');
+});
+
+test('/deny denies, and the denial is cached until the cache is cleared', async () => {
+  await using app = await start();
+  const { received } = await park(app, 'deniedinchat');
+  const session = { userId: 'test', channelId: 'deniedinchat' };
+  const { response } = await app.bus.call('agent.execute', { agentId: 'scripted', message: '/deny', sessionKey: session });
+  assert.match(response, /^Denied: .{8} dev\.destroy$/);
+  await received.until('done');
+  const again = () => app.bus.call('agent.execute', { agentId: 'scripted', message: destroy('deniedinchat'), sessionKey: session });
+  await again();
+  assert.equal((await app.bus.call('admin.approval.pending', {})).total, 0);
+  assert.deepEqual(await app.bus.call('admin.approval.clearDenialCache', {}), { cleared: true });
+  const requested = app.nextEvent('approval:requested');
+  const waiting = again();
+  const { requestId } = await requested;
+  await app.bus.call('admin.approval.resolve', { id: requestId, approved: true });
+  await waiting;
+  assert.equal(await count(app, 'deniedinchat'), 1);
+});
+
+test('of 1,000 answers from RPC, resolveAll and chat one decides', async () => {
+  await using app = await start();
+  const { received, request } = await park(app, 'crowd');
+  const session = { userId: 'test', channelId: 'crowd' };
+  let winners = 0;
+  const events: unknown[] = [];
+  app.bus.on('approval:resolved', ({ payload }) => void events.push(payload));
+  const places = [
+    (approved: boolean) =>
+      app.bus.call('admin.approval.resolve', { id: request.requestId, approved }).then(
+        () => 1,
+        () => 0,
+      ),
+    (approved: boolean) => app.bus.call('admin.approval.resolveAll', { approved }).then(({ resolved }) => resolved),
+    async (approved: boolean) => {
+      const message = approved ? '/approve all' : '/deny all';
+      const { response } = await app.bus.call('agent.execute', { agentId: 'scripted', message, sessionKey: session });
+      return /^(Approved|Denied): /.test(response) ? 1 : 0;
+    },
+  ];
+  const answers = Array.from({ length: 1_000 }, (_, at) => places[at % places.length]!(at % 2 === 0));
+  for (const answer of await Promise.all(answers)) winners += answer;
+  await received.until('done');
+  await app.bus.flush();
+  assert.deepEqual([winners, events.length], [1, 1]);
+  assert.ok((await count(app, 'crowd')) <= 1);
+});
+
+test('a stateless turn refuses a call that requires approval and tells the model why', async () => {
+  await using app = await start();
+  const turnId = getTurnId('stateless');
+  const { response } = await app.bus.call('turns.complete', { turnId, model: 'counter', message: 'dev_destroy {"name":"stateless"}' });
+  assert.match(response, /APPROVAL_PENDING/);
+  assert.equal(await count(app, 'stateless'), 0);
+  assert.equal((await app.bus.call('admin.approval.pending', {})).total, 0);
 });
 
 test('agent.execute says before its deadline that the turn waits', async () => {

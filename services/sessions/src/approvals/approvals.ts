@@ -27,6 +27,8 @@ export interface Approvals extends AsyncDisposable {
   resolve(tenant: string, requestId: string, answer: Answer): Promise<ApprovalDocument>;
   /** Returns the pending requests of a tenant or session, oldest first. */
   listPending(tenant: string, sessionKey?: string): Promise<ApprovalDocument[]>;
+  /** Makes the request of a turn that has ended end as denied. */
+  withdraw(tenant: string, requestId: string): Promise<void>;
   clearDenials(tenant: string): Promise<void>;
   poll(): Promise<void>;
 }
@@ -39,6 +41,8 @@ export interface ApprovalsDeps {
   cacheTtl: () => { approvedMs: number; deniedMs: number };
   /** Makes the turn that waits for the request runnable. Returns false while a replica still holds its session. */
   wakeSession: (tenant: string, request: ApprovalDocument) => Promise<boolean>;
+  /** Returns whether the turn of the request has not ended. */
+  isAwaited: (tenant: string, request: ApprovalDocument) => Promise<boolean>;
   log: { warn(fields: object, message: string): void };
 }
 
@@ -120,6 +124,10 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       return found.toSorted((one, other) => one.createdAt - other.createdAt);
     },
 
+    async withdraw(tenant, requestId) {
+      if (await work.wake(tenant, requestId, {}, { verdict: null })) void poll();
+    },
+
     async clearDenials(tenant) {
       const own = approvals.for({ tenant });
       for (;;) {
@@ -140,13 +148,15 @@ function resolvedEvent(requestId: string, verdict: Verdict): OutboxEvent {
   return { name: 'approval:resolved', payload: toResolution({ requestId, ...verdict }) };
 }
 
-/** Denies a request whose timeout has passed, and wakes the session. */
+/** Denies a request whose timeout has passed or whose turn has ended, and wakes the session. */
 async function deliverVerdict(deps: ApprovalsDeps, lease: Lease<ApprovalDocument>): Promise<Outcome<ApprovalDocument>> {
   const { now } = deps;
   const { verdict, requestId, createdAt, timeoutMs } = lease.document;
   if (verdict === undefined) {
-    if (now() < createdAt + timeoutMs) return { parkUntil: createdAt + timeoutMs };
-    const expired = { verdict: 'expired' as const, decidedBy: 'system:timeout', decidedAt: now() };
+    const isAwaited = await deps.isAwaited(lease.tenant, lease.document);
+    if (isAwaited && now() < createdAt + timeoutMs) return { parkUntil: createdAt + timeoutMs };
+    const decidedBy = isAwaited ? 'system:timeout' : 'system:cancelled';
+    const expired = { verdict: 'expired' as const, decidedBy, decidedAt: now() };
     await lease.write({ set: expired, unset: ['pendingKey'], emit: [resolvedEvent(requestId, expired)] });
   }
   return (await deps.wakeSession(lease.tenant, lease.document)) ? { end: 'done' } : { retryAt: now() + WAKE_RETRY_MS };

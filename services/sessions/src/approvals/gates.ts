@@ -3,6 +3,7 @@ import type { Settings } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { ApprovalDocument } from './approval-document.ts';
+import { hasEnded } from '../model/turn-document.ts';
 import { createApprovals, type Approvals } from './approvals.ts';
 import { answerInChat, type ChatVerdict } from './chat-verdict.ts';
 import { createSessionWake, type SessionWakeDeps } from './session-wake.ts';
@@ -37,6 +38,10 @@ export function createGates(
       return { approvedMs: batchApprovalTtlMs, deniedMs: denialCacheTtlMs };
     },
     wakeSession: createSessionWake({ ...deps, onRunnable }),
+    async isAwaited(tenant, { turnId }) {
+      const turn = await deps.turns.for({ tenant }).get(turnId);
+      return turn !== null && !hasEnded(turn);
+    },
   });
   void approvals.poll();
   return {

@@ -38,6 +38,8 @@ export interface CancelDeps extends EndNotificationDeps, SessionTargetDeps {
   turns: Collection<TurnDocument>;
   store: Pick<Store, 'now'>;
   log: Logger;
+  /** Withdraws the request for approval that a cancelled turn waited for. */
+  withdrawApproval?: ((tenant: string, requestId: string) => Promise<void>) | undefined;
 }
 
 /** Cancels turns of the caller. Throws NOT_FOUND for a missing turn and for a turn of another client. */
@@ -99,6 +101,7 @@ async function endCancelled(deps: CancelDeps, tenant: string, turn: TurnDocument
   }
   const existing = ended ?? (await turns.get(turnId)) ?? turn;
   if (!hasEnded(existing)) throw new ServiceError('UNAVAILABLE', 'The turn could not be cancelled. Retry the request.');
+  if (existing.parked) await deps.withdrawApproval?.(tenant, existing.parked.requestId);
   if (existing.state === 'cancelled') await notifyEnd(deps, tenant, existing);
   else if (existing.continuePendingSince) await forbidContinuation(turns, turnId);
   return existing;

@@ -59,6 +59,8 @@ export interface TurnRunDeps {
   gate?: ApprovalGate;
   /** Carries out `/approve` and `/deny` and returns the reply. */
   answerApproval?: (principal: Principal, verdict: ChatVerdict) => Promise<string>;
+  /** Withdraws the request for approval that a cancelled turn waited for. */
+  withdrawApproval?: (tenant: string, requestId: string) => Promise<void>;
   /** Without it no memories are captured. */
   memoryCapture?: MemoryCapture;
   /** Turns that nobody sends. */
