@@ -26,6 +26,7 @@ export {
   TokensUsed,
 } from './values/common.ts';
 export * from './sessions/turn-orders.ts';
+export * from './sessions/approval-orders.ts';
 export * from './sessions/turn-usage.ts';
 export * from './sessions/usage-event.ts';
 export * from './sessions/turns.ts';

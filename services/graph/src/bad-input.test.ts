@@ -40,13 +40,3 @@ test('a template of a node that is no dependency is a warning, and unclosed plac
   app.turns.end(order);
   assert.equal((await executed).status, 'completed');
 });
-
-test('an approval gate needs a channel, and fails while approvals are not installed', async () => {
-  await using app = await testGraph();
-  const { graphId } = await app.bus.call('graph.define', { nodes: [{ ...node, type_id: 'approval-gate', type_config: {} }] });
-  await assert.rejects(app.bus.call('graph.execute', { graphId }), { code: 'INVALID_ARGUMENT', message: /announceChannelType/ });
-  const channel = { announceChannelType: 'telegram', announceChannelId: '678' };
-  assert.equal((await app.bus.call('graph.execute', { graphId, ...channel })).status, 'failed');
-  const progress = await app.bus.call('graph.status', { graphId });
-  assert.equal('nodes' in progress && progress.nodes['a']?.error, 'approvals are not installed');
-});

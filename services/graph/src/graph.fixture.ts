@@ -2,7 +2,9 @@ import {
   AGENTS_BUCKET,
   AgentConfig,
   contracts,
+  type ApprovalRecord,
   type ConfigurationPatch,
+  type Input,
   type Principal,
   type Result,
   type ServiceError,
@@ -15,6 +17,7 @@ import { testService, type TestService } from '@switchyard/testkit';
 import { graph } from './service.ts';
 
 type Order = Parameters<Handler<'turns.order'>>[0] & { client: string; turnId: string };
+type Question = Input<'approvals.order'> & { requestId: string };
 
 /** The turns that the graph service ordered, and how they end. A double of the sessions service. */
 export interface OrderedTurns {
@@ -27,6 +30,13 @@ export interface OrderedTurns {
   end(order: { turnId: string }, how?: Partial<TurnEndRecord> | string): void;
   /** Answers all further orders at once; undefined leaves them to the test. */
   answer(respond: ((order: Order) => Partial<TurnEndRecord> | string) | undefined): void;
+  /** The requests for approval by id. */
+  readonly questions: ReadonlyMap<string, Question>;
+  readonly withdrawn: ReadonlySet<string>;
+  /** Resolves with the first request for approval that no earlier call has returned. */
+  nextQuestion(): Promise<Question>;
+  /** Decides a request and wakes the graph service. */
+  decide(question: { requestId: string }, verdict: Omit<ApprovalRecord, 'requestId'>): void;
   /** Rejects the orders that follow; undefined accepts them again. */
   reject(error: ServiceError | undefined): void;
 }
@@ -85,6 +95,7 @@ async function serveTurns(host: Host): Promise<OrderedTurns> {
   const cancelled = new Set<string>();
   const unread: Order[] = [];
   const waiting: ((order: Order) => void)[] = [];
+  const approvals = serveApprovals(() => bus.wake('graph'));
   let rejection: ServiceError | undefined;
   let respond: ((order: Order) => Partial<TurnEndRecord> | string) | undefined;
 
@@ -120,6 +131,7 @@ async function serveTurns(host: Host): Promise<OrderedTurns> {
         turns: turnIds.flatMap((turnId) => records.get(turnId) ?? []),
         missing: turnIds.filter((turnId) => !records.has(turnId)),
       }),
+      ...approvals.handlers,
       'turns.cancel': ({ turnId }) => {
         cancelled.add(turnId);
         const record = records.get(turnId);
@@ -132,9 +144,61 @@ async function serveTurns(host: Host): Promise<OrderedTurns> {
   return {
     orders,
     cancelled,
+    questions: approvals.questions,
+    withdrawn: approvals.withdrawn,
+    nextQuestion: approvals.next,
+    decide: approvals.decide,
     next: async () => unread.shift() ?? new Promise((resolve) => void waiting.push(resolve)),
     end,
     answer: (responder) => void (respond = responder),
     reject: (error) => void (rejection = error),
+  };
+}
+
+/** A double of the approvals that the sessions service owns. */
+function serveApprovals(wake: () => void) {
+  const questions = new Map<string, Question>();
+  const withdrawn = new Set<string>();
+  const records = new Map<string, ApprovalRecord>();
+  const unread: Question[] = [];
+  const waiting: ((question: Question) => void)[] = [];
+
+  function decide({ requestId }: { requestId: string }, verdict: Omit<ApprovalRecord, 'requestId'>): void {
+    records.set(requestId, { requestId, ...verdict });
+    wake();
+  }
+  const handlers = {
+    'approvals.order'(params: Input<'approvals.order'>): ApprovalRecord {
+      const requestId = `appr_${params.idempotencyKey.replaceAll('/', '_')}`;
+      const known = records.get(requestId);
+      if (known) return known;
+      const record: ApprovalRecord = { requestId, state: 'pending' };
+      const question = { ...params, requestId };
+      records.set(requestId, record);
+      questions.set(requestId, question);
+      const receive = waiting.shift();
+      if (receive) receive(question);
+      else unread.push(question);
+      return record;
+    },
+    'approvals.verdicts': ({ requestIds }: Input<'approvals.verdicts'>) => ({
+      requests: requestIds.flatMap((requestId) => records.get(requestId) ?? []),
+      missing: requestIds.filter((requestId) => !records.has(requestId)),
+    }),
+    'approvals.withdraw'({ requestIds }: Input<'approvals.withdraw'>) {
+      const pending = requestIds.filter((requestId) => records.get(requestId)?.state === 'pending');
+      for (const requestId of pending) {
+        withdrawn.add(requestId);
+        decide({ requestId }, { state: 'denied', decidedBy: 'system:withdrawn' });
+      }
+      return { withdrawn: pending.length };
+    },
+  };
+  return {
+    handlers,
+    questions,
+    withdrawn,
+    decide,
+    next: async () => unread.shift() ?? new Promise<Question>((resolve) => void waiting.push(resolve)),
   };
 }

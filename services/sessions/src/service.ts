@@ -51,6 +51,7 @@ import { sessionSend } from './handlers/session/session-send.ts';
 import { runsSpawn, sessionSpawn } from './handlers/subagents/session-spawn.ts';
 import { subagentKill, subagentList, subagentSteer } from './handlers/subagents/subagent.ts';
 import { sessionStatus } from './handlers/session/session-status.ts';
+import { approvalsOrder, approvalsVerdicts, approvalsWithdraw } from './handlers/approvals/approval-orders.ts';
 import { turnsEnds } from './handlers/turns-ends.ts';
 import { turnsCancel, turnsComplete, turnsOnce, turnsOrder, turnsResume, turnsRun, turnsStart } from './handlers/turns.ts';
 import { createCompaction } from './context/compaction/compaction.ts';
@@ -206,7 +207,13 @@ export function defineSessions(timing: SessionsTiming = {}) {
       const gates = own.use(
         createGates(common, { approvals: approvalDocuments, onRunnable: (tenant, entry) => runner.wake(tenant, entry) }),
       );
-      const gated = { ...common, gate: gates.gate, answerApproval: gates.answerInChat, withdrawApproval: gates.approvals.withdraw };
+      const gated = {
+        ...common,
+        gate: gates.gate,
+        answerApproval: gates.answerInChat,
+        findGateReply: gates.findReply,
+        withdrawApproval: gates.approvals.withdraw,
+      };
       const runner = openRunner({ ...gated, own, timing, shares, compaction });
       gauges.defer(observeTurns(runner, data.turns));
       const { turnDeadlineMs = TURN_DEADLINE_MS, pollMs = POLL_INTERVAL_MS } = timing;
@@ -288,6 +295,9 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'turns.start': turnsStart(runner),
         'turns.order': turnsOrder(runner),
         'turns.cancel': turnsCancel(runner),
+        'approvals.order': approvalsOrder(gates.approvals, { agents }),
+        'approvals.verdicts': approvalsVerdicts(gates.approvals),
+        'approvals.withdraw': approvalsWithdraw(gates.approvals),
         'turns.ends': turnsEnds({ ...data, clock: systemClock, runner }),
         'turns.run': turnsRun(gated),
         'turns.complete': turnsComplete(gated),

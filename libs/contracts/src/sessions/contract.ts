@@ -1,6 +1,7 @@
 import { defineContract } from '../definition/define.ts';
 import { adminApprovalMethods } from './admin-approval.ts';
 import { agentMethods } from './agent.ts';
+import { approvalOrderOperations } from './approval-orders.ts';
 import { budgetOperations } from './budgets.ts';
 import { contextMethods } from './context.ts';
 import { contextToolOperations } from './context-tools.ts';
@@ -19,6 +20,7 @@ export const sessions = defineContract({
     ...turnOperations,
     ...turnOrderOperations,
     ...subagentOperations,
+    ...approvalOrderOperations,
     ...responseOperations,
     ...contextToolOperations,
     ...devToolOperations,

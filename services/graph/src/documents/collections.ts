@@ -3,6 +3,7 @@ import { collection, json } from '@switchyard/store';
 import { roomCollection, roomIndexes, roomSlots, workFields, workIndex } from '@switchyard/work';
 import { z } from 'zod';
 import { RunState, Spent } from '../engine/run-state.ts';
+import { StepQuestion } from './step-question.ts';
 
 const instant = z.int().nonnegative();
 const count = z.int().nonnegative();
@@ -87,7 +88,7 @@ export const runCollection = collection({
   expires: { field: 'completedAt', afterMs: RETENTION_MS },
 });
 
-/** One turn of a node. As work it holds a slot of its tenant from the order of the turn to its end. */
+/** One turn of a node, or one request for approval. As work it holds a slot of its tenant from the order of the turn to its end. */
 export const StepDocument = z.object({
   ...workFields,
   /** `run/node/attempt/step`. It is also the key of the turn. */
@@ -96,8 +97,12 @@ export const StepDocument = z.object({
   principal: json(StoredPrincipal),
   /** The order without its fixed parts; absent after the end. */
   order: json().optional(),
+  /** The question of an approval gate, instead of an order. */
+  question: json(StepQuestion).optional(),
   turnId: z.string().optional(),
-  /** Set while the turn has not ended, for the sweep that asks for ends. */
+  /** The request for the approval. */
+  requestId: z.string().optional(),
+  /** Set while the turn or the request has not ended, for the sweep that asks for ends. */
   turnPending: z.literal(true).optional(),
   createdAt: instant,
   startedAt: instant.optional(),

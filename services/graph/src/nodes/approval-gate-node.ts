@@ -9,7 +9,7 @@ export const approvalGateNode: NodeDriver = {
     const [end] = ends;
     const { message = node.task, timeout_minutes: minutes } = readConfig(node, 'approval-gate');
     if (!end) return { kind: 'ask', message, timeoutMs: minutes * MINUTE_MS };
-    if (end.error !== undefined) return { kind: 'fail', error: end.error, permanent: true };
+    if (end.error !== undefined) return { kind: 'fail', error: end.error, ...(end.permanent === true && { permanent: true }) };
     return { kind: 'complete', output: end.text };
   },
   getPartialOutput: () => '',

@@ -74,9 +74,9 @@ test('map-reduce runs the reducer after all mappers', () => {
   assert.deepEqual(next(node, lost), { kind: 'fail', error: 'lost' });
 });
 
-test('an approval gate asks with its message, and a denial is final', () => {
+test('an approval gate asks with its message, and fails when it is denied', () => {
   const node = typed('approval-gate', { message: 'Ship it?', timeout_minutes: 5 });
   assert.deepEqual(next(node), { kind: 'ask', message: 'Ship it?', timeoutMs: 300_000 });
   assert.deepEqual(next(node, ok('approved')), { kind: 'complete', output: 'approved' });
-  assert.deepEqual(next(node, { text: '', error: 'denied' }), { kind: 'fail', error: 'denied', permanent: true });
+  assert.deepEqual(next(node, { text: '', error: 'denied' }), { kind: 'fail', error: 'denied' });
 });

@@ -1,7 +1,7 @@
 import type { Bus } from '@switchyard/bus';
 import type { Work } from '@switchyard/work';
 import type { StepDocument } from '../documents/collections.ts';
-import { cancelTurn, closed } from './step-work.ts';
+import { cancelOrder, closed } from './step-work.ts';
 
 export interface CancelStepsDeps {
   stepWork: () => Work<StepDocument>;
@@ -11,10 +11,9 @@ export interface CancelStepsDeps {
 
 /** Ends steps whose attempt is over, and their turns. Repeating it has no further effect. */
 export async function cancelSteps({ stepWork, bus, now }: CancelStepsDeps, tenant: string, steps: readonly StepDocument[]): Promise<void> {
-  for (const { stepId, principal, ...step } of steps) {
-    const cancelled = await stepWork().cancel(tenant, stepId, { ...closed(now()), error: 'the attempt was stopped' });
+  for (const step of steps) {
+    const cancelled = await stepWork().cancel(tenant, step.stepId, { ...closed(now()), error: 'the attempt was stopped' });
     // The turn may have been ordered since the step was read.
-    const turnId = cancelled?.turnId ?? step.turnId;
-    if (turnId !== undefined) await cancelTurn(bus, tenant, principal, turnId);
+    await cancelOrder(bus, tenant, cancelled ?? step);
   }
 }

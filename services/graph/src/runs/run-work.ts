@@ -8,8 +8,7 @@ import { noSpent, type RunState } from '../engine/run-state.ts';
 import { getTimeoutMs } from '../nodes/node-drivers.ts';
 import { cancelSteps } from './cancel-steps.ts';
 import { completedEvent, publishNodeChanges, startedEvent } from './run-events.ts';
-import { closed } from './step-work.ts';
-import { buildOrder } from './step-order.ts';
+import { buildOrder, buildQuestion } from './step-order.ts';
 
 const MAX_CONCURRENT_RUNS = 64;
 const MAX_ATTEMPTS = 20;
@@ -87,9 +86,7 @@ async function advanceRun(deps: RunWorkDeps, lease: Lease<RunDocument>): Promise
   deps.onChange(document.runId);
   const missing = next.running.filter((start) => !stored.has(getStepId(document.runId, start)));
   if (missing.length > 0) await startSteps(deps, tenant, { run: document, starts: missing, state: next.state });
-  // A request for approval ends at once while approvals are not installed.
-  const hasRequest = missing.some(({ request }) => 'ask' in request);
-  return { parkUntil: hasRequest ? deps.now() : getParkUntil(deps, next) };
+  return { parkUntil: getParkUntil(deps, next) };
 }
 
 function getParkUntil({ now }: RunWorkDeps, { state, running, nextAt }: Advance): number {
@@ -171,9 +168,7 @@ async function startSteps(deps: RunWorkDeps, tenant: string, { run, starts, stat
     const node = run.definition.nodes.find(({ node_id: nodeId }) => nodeId === start.nodeId)!;
     const common = { ...newWork(), stepId: getStepId(run.runId, start), runId: run.runId, principal: run.principal, createdAt: deps.now() };
     if ('ask' in request) {
-      const error = 'approvals are not installed';
-      const ended = { ...common, ...closed(deps.now()), state: 'failed' as const, error, permanent: true };
-      await deps.steps.for({ tenant }).replace(ended);
+      await deps.stepWork().add({ tenant }, { ...common, question: buildQuestion({ run, nodeId: start.nodeId, request, outputs }) });
       continue;
     }
     const rest = state.startedAt + state.waitedMs + run.definition.timeoutMs - deps.now();

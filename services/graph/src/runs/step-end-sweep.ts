@@ -78,8 +78,16 @@ async function wakeEnded({ bus, stepWork }: StepEndSweepDeps, batch: readonly Pe
   const [first] = batch;
   if (!first) return;
   const turnIds = batch.flatMap(({ turnId }) => turnId ?? []);
-  const { turns } = await bus.as(toPrincipal(first.tenant, first.principal)).call('turns.ends', { turnIds });
-  const running = new Set(turns.filter(({ state }) => state === 'queued' || state === 'running').map(({ turnId }) => turnId));
-  for (const { tenant, stepId, turnId } of batch)
-    if (turnId !== undefined && !running.has(turnId)) await stepWork.wake(tenant, stepId, {}, { turnPending: true });
+  const requestIds = batch.flatMap(({ requestId }) => requestId ?? []);
+  const caller = bus.as(toPrincipal(first.tenant, first.principal));
+  const [turns, requests] = await Promise.all([
+    turnIds.length === 0 ? [] : caller.call('turns.ends', { turnIds }).then((ends) => ends.turns),
+    requestIds.length === 0 ? [] : caller.call('approvals.verdicts', { requestIds }).then((verdicts) => verdicts.requests),
+  ]);
+  const open = new Set([
+    ...turns.filter(({ state }) => state === 'queued' || state === 'running').map(({ turnId }) => turnId),
+    ...requests.filter(({ state }) => state === 'pending').map(({ requestId }) => requestId),
+  ]);
+  for (const { tenant, stepId, turnId, requestId } of batch)
+    if (!open.has(turnId ?? requestId ?? '')) await stepWork.wake(tenant, stepId, {}, { turnPending: true });
 }

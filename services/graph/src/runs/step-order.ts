@@ -2,12 +2,15 @@ import type { Input } from '@switchyard/contracts';
 import { expandTask } from '../definition/templates.ts';
 import type { StepStart } from '../engine/advance.ts';
 import type { RunDocument } from '../documents/collections.ts';
+import type { StepQuestion } from '../documents/step-question.ts';
 import type { Material, StepRequest } from '../nodes/node-driver.ts';
 import { neutralize, truncateOutput } from './output-text.ts';
 
 /** Entries of `context` in one turn. */
 const MAX_CONTEXT_ENTRIES = 10;
 const SUMMARY_CHARS = 500;
+/** Characters of an output in the question of an approval gate. */
+const MAX_QUESTION_CHARS = 2_000;
 /** Tools that start runs. A node that executes graphs could do so without end. */
 const RUN_TOOLS = ['graph_execute', 'graph_resume', 'pipeline'];
 
@@ -69,6 +72,25 @@ export function buildOrder({ run, start, outputs, maxChars, maxSteps, timeoutMs 
     tools: { deny: [...RUN_TOOLS], ...(node.mcp_servers === undefined ? {} : { mcpServers: node.mcp_servers }) },
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   };
+}
+
+export interface BuildQuestionOptions {
+  run: RunDocument;
+  nodeId: string;
+  request: { ask: string; timeoutMs: number };
+  outputs: ReadonlyMap<string, string>;
+}
+
+/** Returns the question of an approval gate, with the inputs and the beginnings of the outputs that its message names. */
+export function buildQuestion({ run, nodeId, request: { ask, timeoutMs }, outputs }: BuildQuestionOptions): StepQuestion {
+  const { agentId, announce = { channelType: 'gateway', channelId: run.runId } } = run;
+  const { depends_on: dependsOn = [] } = run.definition.nodes.find((node) => node.node_id === nodeId) ?? {};
+  const getOutput = (source: string): string | undefined => {
+    const output = dependsOn.includes(source) ? outputs.get(source) : undefined;
+    return output === undefined ? undefined : truncateOutput(output, { maxChars: MAX_QUESTION_CHARS, runId: run.runId, nodeId: source });
+  };
+  const message = expandTask(ask, { getOutput, inputs: run.inputs });
+  return { message, timeoutMs, ...announce, ...(agentId === undefined ? {} : { agentId }) };
 }
 
 interface DescribeOutputOptions {

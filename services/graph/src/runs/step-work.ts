@@ -1,21 +1,24 @@
 import type { Bus } from '@switchyard/bus';
-import { MAX, ServiceError, type StoredPrincipal, type TurnEndRecord } from '@switchyard/contracts';
-import { findLostRights, toPrincipal } from '@switchyard/service-kit';
+import { ServiceError } from '@switchyard/contracts';
+import { findLostRights } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import { createWork, type Lease, type Outcome, type RoomDocument, type Work } from '@switchyard/work';
 import type { StepDocument } from '../documents/collections.ts';
 import { noSpent } from '../engine/run-state.ts';
-import type { StepOrder } from './step-order.ts';
+import { announceApproval, describeVerdict, orderApproval, readApproval, withdrawApproval } from './approval-step.ts';
+import { cancelTurn, orderTurn, readTurn, type StepResult } from './turn-step.ts';
 
 /** The room of all steps of a tenant. */
 export const STEP_ROOM = 'steps';
+/** The room of all requests for approval of a tenant. */
+const APPROVAL_ROOM = 'approvals';
 const MAX_CONCURRENT_STEPS = 64;
 const MAX_ATTEMPTS = 20;
 /** Delay before an order that failed for a passing reason is repeated. */
 const ORDER_RETRY_MS = 2_000;
 /** A step that could not be ordered for this long has failed. */
 const ORDER_TIMEOUT_MS = 3_600_000;
-/** A step whose wake-up was lost asks for the end of its turn: first soon, because a short turn may end before its id is stored. */
+/** A step whose wake-up was lost asks for its end: first soon, because a short turn may end before its id is stored. */
 const MIN_TURN_POLL_INTERVAL_MS = 250;
 const MAX_TURN_POLL_INTERVAL_MS = 15_000;
 
@@ -35,14 +38,18 @@ export interface StepWorkDeps {
 }
 
 /**
- * Orders the turn of each step and records how it ended. A step holds a slot of its tenant from the order to the end of the turn. While
+ * Orders the turn or the approval of each step and records how it ended. A step holds a slot of its tenant from the order to the end of the turn. While
  * the turn runs, the step is parked and no process holds it.
  */
 export function createStepWork(deps: StepWorkDeps): Work<StepDocument> {
   const { steps, rooms, owner, now, log, maxSteps } = deps;
   return createWork<StepDocument>({
     documents: steps,
-    rooms: { documents: rooms, resolve: () => ({ key: STEP_ROOM, max: maxSteps() }) },
+    rooms: {
+      documents: rooms,
+      // Nothing works while a person decides, so that a request takes no slot of the steps.
+      resolve: ({ question }) => (question ? { key: APPROVAL_ROOM, max: MAX_CONCURRENT_STEPS } : { key: STEP_ROOM, max: maxSteps() }),
+    },
     owner,
     now,
     log,
@@ -56,23 +63,38 @@ export function createStepWork(deps: StepWorkDeps): Work<StepDocument> {
 }
 
 async function runStep(deps: StepWorkDeps, lease: Lease<StepDocument>): Promise<Outcome<StepDocument>> {
-  const { finishedAt, turnId } = lease.document;
+  const { document: step, tenant } = lease;
   // The replica that stored the end died before it woke the run.
-  if (finishedAt !== undefined) return endStep(deps, lease);
-  return turnId === undefined ? orderTurn(deps, lease) : collectEnd(deps, lease, turnId);
+  if (step.finishedAt !== undefined) return endStep(deps, lease);
+  if (!isOrdered(step)) return startStep(deps, lease);
+  const result = await readResult(deps, tenant, step);
+  return result ? finish(deps, lease, result) : awaitEnd(deps, step);
 }
 
-async function orderTurn(deps: StepWorkDeps, lease: Lease<StepDocument>): Promise<Outcome<StepDocument>> {
+type OrderIds = Pick<StepDocument, 'turnId' | 'requestId'>;
+
+function isOrdered({ turnId, requestId }: OrderIds): boolean {
+  return turnId !== undefined || requestId !== undefined;
+}
+
+/** Returns how the turn or the request of a step ended; undefined while it has not ended. */
+async function readResult({ bus }: StepWorkDeps, tenant: string, step: StepDocument): Promise<StepResult | undefined> {
+  const { turnId, requestId = '' } = step;
+  if (turnId !== undefined) return readTurn(bus, tenant, step, turnId);
+  return describeVerdict(await readApproval(bus, tenant, step, requestId));
+}
+
+async function startStep(deps: StepWorkDeps, lease: Lease<StepDocument>): Promise<Outcome<StepDocument>> {
   const { document: step, tenant } = lease;
   try {
     const lost = await findLostRights(deps.bus, { service: 'graph', tenant, principal: step.principal, action: 'executed this graph' });
     if (lost !== undefined) return await finish(deps, lease, { text: '', error: lost, permanent: true });
     if (!lease.isHeld()) return { parkUntil: deps.now(), keepSlot: true };
     const wakes = deps.countWakes();
-    const turnId = await sendOrder(deps.bus, tenant, step);
-    const parked = await recordTurn(deps, lease, turnId);
+    const ids = await sendOrder(deps, tenant, step);
+    const parked = await recordOrder(deps, lease, ids);
     // A turn that ended before its id was stored is not in the sweep of its wake-up.
-    return deps.countWakes() === wakes ? parked : { parkUntil: deps.now(), keepSlot: true };
+    return deps.countWakes() === wakes ? parked : { ...parked, parkUntil: deps.now() };
   } catch (error) {
     if (!(error instanceof ServiceError) || lease.signal.aborted) throw error;
     const late = deps.now() - step.createdAt > ORDER_TIMEOUT_MS;
@@ -81,73 +103,43 @@ async function orderTurn(deps: StepWorkDeps, lease: Lease<StepDocument>): Promis
   }
 }
 
-/** Cancels the turn of a step that was cancelled while the turn was ordered, because the canceller did not know the turn. */
-async function recordTurn(deps: StepWorkDeps, lease: Lease<StepDocument>, turnId: string): Promise<Outcome<StepDocument>> {
+/** Orders the turn or the approval of a step. A repeated order returns the same ids. */
+async function sendOrder(deps: StepWorkDeps, tenant: string, step: StepDocument): Promise<OrderIds> {
+  const { question } = step;
+  if (!question) return { turnId: await orderTurn(deps.bus, tenant, step) };
+  const { requestId } = await orderApproval(deps.bus, tenant, { ...step, question });
+  await announceApproval(deps, tenant, { ...step, question }, requestId);
+  return { requestId };
+}
+
+/** Cancels the order of a step that was cancelled while it was ordered, because the canceller did not know the ids. */
+async function recordOrder(deps: StepWorkDeps, lease: Lease<StepDocument>, ids: OrderIds): Promise<Parked> {
   const { document: step, tenant } = lease;
   const startedAt = deps.now();
   try {
-    await lease.persist(() => lease.write({ set: { turnId, turnPending: true, startedAt } }));
+    await lease.persist(() => lease.write({ set: { ...ids, turnPending: true, startedAt } }));
   } catch (error) {
     const stored = await deps.steps.for({ tenant }).get(step.stepId);
-    if (stored?.state === 'cancelled') await cancelTurn(deps.bus, tenant, step.principal, turnId);
+    if (stored?.state === 'cancelled') await cancelOrder(deps.bus, tenant, { ...step, ...ids });
     throw error;
   }
-  return awaitTurn(deps, startedAt);
+  return awaitEnd(deps, { ...step, startedAt });
 }
 
-/** Parks a step until its turn has ended. The longer the turn takes, the less often the step asks. */
-function awaitTurn({ now }: StepWorkDeps, startedAt: number): Outcome<StepDocument> {
+/** Cancels the turn or withdraws the request of a step. */
+export async function cancelOrder(bus: Bus, tenant: string, step: StepDocument): Promise<void> {
+  const { principal, turnId, requestId } = step;
+  if (turnId !== undefined) await cancelTurn(bus, tenant, principal, turnId);
+  if (requestId !== undefined) await withdrawApproval(bus, tenant, step, requestId);
+}
+
+type Parked = Extract<Outcome<StepDocument>, { parkUntil: number }>;
+
+/** Parks a step until it has ended. The longer it takes, the less often the step asks. A request for approval holds no slot. */
+function awaitEnd({ now }: StepWorkDeps, { startedAt = now(), question }: StepDocument): Parked {
   const at = now();
   const delayMs = Math.min(Math.max(at - startedAt, MIN_TURN_POLL_INTERVAL_MS), MAX_TURN_POLL_INTERVAL_MS);
-  return { parkUntil: at + delayMs, keepSlot: true };
-}
-
-/** Cancels a turn; a turn that no longer exists is ignored. */
-export async function cancelTurn(bus: Bus, tenant: string, principal: StoredPrincipal, turnId: string): Promise<void> {
-  try {
-    await bus.as(toPrincipal(tenant, principal)).call('turns.cancel', { turnId });
-  } catch (error) {
-    if (!(error instanceof ServiceError && error.code === 'NOT_FOUND')) throw error;
-  }
-}
-
-/** Orders the turn of a step and returns its id. A repeated order returns the same turn. */
-async function sendOrder(bus: Bus, tenant: string, { stepId, runId, principal, order }: StepDocument): Promise<string> {
-  const { threadId, ...request } = order as StepOrder;
-  const { agentId } = request;
-  const { turnId } = await bus.as(toPrincipal(tenant, principal)).call('turns.order', {
-    ...request,
-    session: { userId: `graph:${runId}`, threadId, ...(agentId === undefined ? {} : { agentId }) },
-    idempotencyKey: stepId,
-    kind: 'graph',
-    origin: { service: 'graph', ref: stepId },
-  });
-  return turnId;
-}
-
-async function collectEnd(deps: StepWorkDeps, lease: Lease<StepDocument>, turnId: string): Promise<Outcome<StepDocument>> {
-  const { document: step, tenant } = lease;
-  const { turns } = await deps.bus.as(toPrincipal(tenant, step.principal)).call('turns.ends', { turnIds: [turnId] });
-  const [turn] = turns;
-  if (!turn) return finish(deps, lease, { text: '', error: 'the turn of this step no longer exists', permanent: false });
-  if (turn.state === 'queued' || turn.state === 'running') return awaitTurn(deps, step.startedAt ?? deps.now());
-  return finish(deps, lease, describeTurnEnd(turn));
-}
-
-type StepResult = Pick<StepDocument, 'text' | 'error' | 'permanent' | 'spent'>;
-
-/** Translates the end of a turn into the end of its step. */
-function describeTurnEnd({ state, result, failure, usage }: TurnEndRecord): StepResult {
-  const spent = usage && {
-    tokens: usage.input + usage.output,
-    costUsd: usage.costUsd,
-    cacheRead: usage.cacheRead,
-    cacheWrite: usage.cacheWrite,
-  };
-  const text = result?.response.slice(0, MAX.text) ?? '';
-  if (state === 'done') return { text, ...(spent && { spent }) };
-  const error = (failure?.message ?? `the turn was ${state}`).slice(0, MAX.line);
-  return { text, error, permanent: false, ...(spent && { spent }) };
+  return { parkUntil: at + delayMs, ...(question ? {} : { keepSlot: true }) };
 }
 
 /** Stores the end before the run is woken, so that the run finds it. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AgentId, type Input } from '@switchyard/contracts';
+import { AgentId, TurnOrigin, type Input } from '@switchyard/contracts';
 import { collection, json } from '@switchyard/store';
 import { workFields, workIndex } from '@switchyard/work';
 import { count, instant } from '../model/schema-fields.ts';
@@ -30,7 +30,11 @@ export const ApprovalDocument = z.object({
   /** `actionKey` while the request is pending, so that identical requests share one document. */
   pendingKey: z.string().optional(),
   /** Turn that created the request. */
-  turnId: z.string(),
+  turnId: z.string().optional(),
+  /** Service that ordered the request, instead of a turn. */
+  origin: json(TurnOrigin).optional(),
+  /** Client for which a service ordered the request. */
+  client: z.string().optional(),
   createdAt: instant,
   timeoutMs: count,
   verdict: Verdict.optional(),

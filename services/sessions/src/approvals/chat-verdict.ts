@@ -1,5 +1,6 @@
 import { ServiceError, type Principal, type Sections } from '@switchyard/contracts';
 import type { ApprovalDocument } from './approval-document.ts';
+import { getChannel } from '../model/session-key.ts';
 import type { Approvals } from './approvals.ts';
 
 /** Characters of an id that are shown in a chat. */
@@ -19,12 +20,12 @@ export interface ChatVerdict {
 export async function answerInChat(
   approvals: Approvals,
   settings: Sections['approvals'],
-  { tenant, scopes }: Principal,
+  principal: Principal,
   { approved, selector, sessionKey, senderId }: ChatVerdict,
 ): Promise<string> {
-  const mayAnswer = scopes.includes('admin') || scopes.includes('*') || settings.approvers.includes(senderId);
-  if (!mayAnswer) return 'You may not answer approvals. An operator can add you to approvals.approvers.';
-  const pending = await approvals.listPending(tenant, sessionKey);
+  const { tenant } = principal;
+  if (!mayAnswer(settings, principal, senderId)) return 'You may not answer approvals. An operator can add you to approvals.approvers.';
+  const pending = (await approvals.listPending(tenant)).filter((request) => belongsTo(request, sessionKey));
   if (pending.length === 0) return 'No call waits for approval in this session.';
   const selected = select(pending, selector.trim());
   if (selected.length === 0) return `No waiting call begins with ${selector.trim()}. It may have been answered already.`;
@@ -42,6 +43,17 @@ export async function answerInChat(
       throw error;
     }
   }
+}
+
+/** A request that a service ordered belongs to its channel, because the service does not know the person who answers. */
+export function belongsTo(request: ApprovalDocument, sessionKey: string): boolean {
+  if (request.sessionKey === sessionKey) return true;
+  return request.origin !== undefined && getChannel(request.sessionKey) === getChannel(sessionKey);
+}
+
+/** Returns whether the sender of a message may answer requests. */
+export function mayAnswer({ approvers }: Sections['approvals'], { scopes }: Principal, senderId: string): boolean {
+  return scopes.includes('admin') || scopes.includes('*') || approvers.includes(senderId);
 }
 
 function select(pending: readonly ApprovalDocument[], selector: string): readonly ApprovalDocument[] {

@@ -4,6 +4,8 @@ import type { Collection } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { ApprovalDocument } from './approval-document.ts';
 import { hasEnded } from '../model/turn-document.ts';
+import { findGateReply, type GateReplyOptions } from './gate-reply.ts';
+import { createRequesterWake } from './approval-orders.ts';
 import { createApprovals, type Approvals } from './approvals.ts';
 import { answerInChat, type ChatVerdict } from './chat-verdict.ts';
 import { createSessionWake, type SessionWakeDeps } from './session-wake.ts';
@@ -21,7 +23,11 @@ export interface Gates extends AsyncDisposable {
   gate: ApprovalGate;
   /** Carries out `/approve` and `/deny`. */
   answerInChat: (principal: Principal, verdict: ChatVerdict) => Promise<string>;
+  /** Returns the verdict of a plain message that answers the request of a service. */
+  findReply: FindGateReply;
 }
+
+export type FindGateReply = (options: Omit<GateReplyOptions, 'approvals' | 'settings'>) => ReturnType<typeof findGateReply>;
 
 export function createGates(
   deps: GatesDeps,
@@ -37,8 +43,9 @@ export function createGates(
       const { batchApprovalTtlMs, denialCacheTtlMs } = settings.current.approvals;
       return { approvedMs: batchApprovalTtlMs, deniedMs: denialCacheTtlMs };
     },
-    wakeSession: createSessionWake({ ...deps, onRunnable }),
+    wakeSession: createRequesterWake(bus, createSessionWake({ ...deps, onRunnable })),
     async isAwaited(tenant, { turnId }) {
+      if (turnId === undefined) return true; // the service that ordered it withdraws it
       const turn = await deps.turns.for({ tenant }).get(turnId);
       return turn !== null && !hasEnded(turn);
     },
@@ -47,6 +54,7 @@ export function createGates(
   return {
     approvals,
     answerInChat: (principal, verdict) => answerInChat(approvals, settings.current.approvals, principal, verdict),
+    findReply: (options) => findGateReply({ ...options, approvals, settings: settings.current.approvals }),
     gate: createApprovalGate(() => settings.current, approvals),
     async [Symbol.asyncDispose]() {
       await approvals[Symbol.asyncDispose]();

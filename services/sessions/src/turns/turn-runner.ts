@@ -1,6 +1,7 @@
 import { ServiceError, type Input, type Principal, type Result, type TurnResult } from '@switchyard/contracts';
 import { LRUCache } from 'lru-cache';
 import { type TurnDocument, hasEnded } from '../model/turn-document.ts';
+import type { ChatVerdict } from '../approvals/chat-verdict.ts';
 import { parseMessage } from '../commands/command-parser.ts';
 import { getBindings } from '../agents/agent-bindings.ts';
 import { parseEntry, formatEntry } from '../model/queue-entry.ts';
@@ -112,13 +113,28 @@ export function createRunner(options: Omit<LauncherDeps, 'autoContinue'>): TurnR
     };
   }
 
+  /** Returns the verdict of `/approve`, `/deny` or a plain answer to the request of another service. */
+  async function findVerdict(
+    command: { name: string; args: string } | undefined,
+    request: TurnRequest,
+    principal: Principal,
+  ): Promise<Pick<ChatVerdict, 'approved' | 'selector'> | undefined> {
+    if (command?.name === 'approve' || command?.name === 'deny') return { approved: command.name === 'approve', selector: command.args };
+    // Turns that services order are no answers of a person, except those of the channels service.
+    const orderedBy = request.order?.origin.service;
+    if (command || !deps.findGateReply || (orderedBy !== undefined && orderedBy !== 'channels')) return undefined;
+    const { identity, key } = resolveSessionTarget(targetDeps, request, principal);
+    const senderId = orderedBy === undefined ? principal.client : identity.userId;
+    return deps.findGateReply({ principal, message: request.message, sessionKey: key, senderId });
+  }
+
   async function start(input: TurnRequest, principal: Principal): Promise<{ turn: TurnDocument; replayed: boolean; startedHere: boolean }> {
     const { tenant } = principal;
     const request = { ...input, message: deps.screening?.admit(input.message) ?? input.message };
     const command = parseMessage(request.message)?.command;
-    if (deps.answerApproval && (command?.name === 'approve' || command?.name === 'deny')) {
-      const verdict = { approved: command.name === 'approve', selector: command.args };
-      const answerApproval = deps.answerApproval;
+    const { answerApproval } = deps;
+    const verdict = answerApproval && (await findVerdict(command, request, principal));
+    if (answerApproval && verdict) {
       const control = await answerControlMessage(buildAcceptDeps(principal), request, principal, (target) =>
         answerApproval(principal, { ...verdict, ...target }),
       );

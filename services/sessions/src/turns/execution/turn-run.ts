@@ -16,6 +16,7 @@ import type { SummaryDocument } from '../../model/summary-document.ts';
 import type { TurnDocument, TurnEnd } from '../../model/turn-document.ts';
 import type { BodyDocument } from '../../model/text-document.ts';
 import type { ChatVerdict } from '../../approvals/chat-verdict.ts';
+import type { FindGateReply } from '../../approvals/gates.ts';
 import type { ApprovalGate } from '../../approvals/turn-gate.ts';
 import type { AutoContinue } from './auto-continue.ts';
 import type { FrameWriter } from '../../frames/frame-publisher.ts';
@@ -61,6 +62,8 @@ export interface TurnRunDeps {
   answerApproval?: (principal: Principal, verdict: ChatVerdict) => Promise<string>;
   /** Withdraws the request for approval that a cancelled turn waited for. */
   withdrawApproval?: (tenant: string, requestId: string) => Promise<void>;
+  /** Returns the verdict of a plain message that answers the request of another service. */
+  findGateReply?: FindGateReply;
   /** Without it no memories are captured. */
   memoryCapture?: MemoryCapture;
   /** Turns that nobody sends. */

@@ -1,0 +1,57 @@
+import type { Bus } from '@switchyard/bus';
+import { MAX, ServiceError, type StoredPrincipal, type TurnEndRecord } from '@switchyard/contracts';
+import { toPrincipal } from '@switchyard/service-kit';
+import type { StepDocument } from '../documents/collections.ts';
+import type { StepOrder } from './step-order.ts';
+
+export type StepResult = Pick<StepDocument, 'text' | 'error' | 'permanent' | 'spent'>;
+
+/** Orders the turn of a step and returns its id. A repeated order returns the same turn. */
+export async function orderTurn(bus: Bus, tenant: string, { stepId, runId, principal, order }: StepDocument): Promise<string> {
+  const { threadId, ...request } = order as StepOrder;
+  const { agentId } = request;
+  const { turnId } = await bus.as(toPrincipal(tenant, principal)).call('turns.order', {
+    ...request,
+    session: { userId: `graph:${runId}`, threadId, ...(agentId === undefined ? {} : { agentId }) },
+    idempotencyKey: stepId,
+    kind: 'graph',
+    origin: { service: 'graph', ref: stepId },
+  });
+  return turnId;
+}
+
+/** Returns how the turn of a step ended; undefined while it has not ended. */
+export async function readTurn(
+  bus: Bus,
+  tenant: string,
+  { principal }: Pick<StepDocument, 'principal'>,
+  turnId: string,
+): Promise<StepResult | undefined> {
+  const { turns } = await bus.as(toPrincipal(tenant, principal)).call('turns.ends', { turnIds: [turnId] });
+  const [turn] = turns;
+  if (!turn) return { text: '', error: 'the turn of this step no longer exists', permanent: false };
+  return turn.state === 'queued' || turn.state === 'running' ? undefined : describeTurnEnd(turn);
+}
+
+/** Cancels a turn; a turn that no longer exists is ignored. */
+export async function cancelTurn(bus: Bus, tenant: string, principal: StoredPrincipal, turnId: string): Promise<void> {
+  try {
+    await bus.as(toPrincipal(tenant, principal)).call('turns.cancel', { turnId });
+  } catch (error) {
+    if (!(error instanceof ServiceError && error.code === 'NOT_FOUND')) throw error;
+  }
+}
+
+/** Translates the end of a turn into the end of its step. */
+function describeTurnEnd({ state, result, failure, usage }: TurnEndRecord): StepResult {
+  const spent = usage && {
+    tokens: usage.input + usage.output,
+    costUsd: usage.costUsd,
+    cacheRead: usage.cacheRead,
+    cacheWrite: usage.cacheWrite,
+  };
+  const text = result?.response.slice(0, MAX.text) ?? '';
+  if (state === 'done') return { text, ...(spent && { spent }) };
+  const error = (failure?.message ?? `the turn was ${state}`).slice(0, MAX.line);
+  return { text, error, permanent: false, ...(spent && { spent }) };
+}
