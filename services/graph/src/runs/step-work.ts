@@ -21,6 +21,8 @@ const ORDER_TIMEOUT_MS = 3_600_000;
 /** A step whose wake-up was lost asks for its end: first soon, because a short turn may end before its id is stored. */
 const MIN_TURN_POLL_INTERVAL_MS = 250;
 const MAX_TURN_POLL_INTERVAL_MS = 15_000;
+/** A turn is awaited for this long before its step is parked. */
+const SHORT_TURN_MS = 200;
 
 export interface StepWorkDeps {
   steps: Collection<StepDocument>;
@@ -92,7 +94,8 @@ async function startStep(deps: StepWorkDeps, lease: Lease<StepDocument>): Promis
     if (!lease.isHeld()) return { parkUntil: deps.now(), keepSlot: true };
     const wakes = deps.countWakes();
     const ids = await sendOrder(deps, tenant, step);
-    const parked = await recordOrder(deps, lease, ids);
+    const [parked, result] = await Promise.all([recordOrder(deps, lease, ids), awaitShortTurn(deps, tenant, { ...step, ...ids })]);
+    if (result) return await finish(deps, lease, result);
     // A turn that ended before its id was stored is not in the sweep of its wake-up.
     return deps.countWakes() === wakes ? parked : { ...parked, parkUntil: deps.now() };
   } catch (error) {
@@ -110,6 +113,12 @@ async function sendOrder(deps: StepWorkDeps, tenant: string, step: StepDocument)
   const { requestId } = await orderApproval(deps.bus, tenant, { ...step, question });
   await announceApproval(deps, tenant, { ...step, question }, requestId);
   return { requestId };
+}
+
+/** Returns the end of a turn that takes a moment only, which spares the step to be parked and found again. Longer turns are parked. */
+async function awaitShortTurn({ bus }: StepWorkDeps, tenant: string, step: StepDocument): Promise<StepResult | undefined> {
+  if (step.turnId === undefined) return undefined;
+  return readTurn(bus, tenant, step, step.turnId, SHORT_TURN_MS).catch(() => undefined); // the parked step asks again
 }
 
 /** Cancels the order of a step that was cancelled while it was ordered, because the canceller did not know the ids. */

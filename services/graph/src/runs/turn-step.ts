@@ -20,14 +20,15 @@ export async function orderTurn(bus: Bus, tenant: string, { stepId, runId, princ
   return turnId;
 }
 
-/** Returns how the turn of a step ended; undefined while it has not ended. */
+/** Waits for the end of the turn of a step, and returns it; undefined while the turn has not ended. */
 export async function readTurn(
   bus: Bus,
   tenant: string,
   { principal }: Pick<StepDocument, 'principal'>,
   turnId: string,
+  waitMs = 0,
 ): Promise<StepResult | undefined> {
-  const { turns } = await bus.as(toPrincipal(tenant, principal)).call('turns.ends', { turnIds: [turnId] });
+  const { turns } = await bus.as(toPrincipal(tenant, principal)).call('turns.ends', { turnIds: [turnId], waitMs });
   const [turn] = turns;
   if (!turn) return { text: '', error: 'the turn of this step no longer exists', permanent: false };
   return turn.state === 'queued' || turn.state === 'running' ? undefined : describeTurnEnd(turn);
