@@ -82,7 +82,7 @@ function isOrdered({ turnId, requestId }: OrderIds): boolean {
 /** Returns how the turn or the request of a step ended; undefined while it has not ended. */
 async function readResult({ bus }: StepWorkDeps, tenant: string, step: StepDocument): Promise<StepResult | undefined> {
   const { turnId, requestId = '' } = step;
-  if (turnId !== undefined) return readTurn(bus, tenant, step, turnId);
+  if (turnId !== undefined) return readTurn(bus, tenant, step, { turnId });
   return describeVerdict(await readApproval(bus, tenant, step, requestId));
 }
 
@@ -118,7 +118,7 @@ async function sendOrder(deps: StepWorkDeps, tenant: string, step: StepDocument)
 /** Returns the end of a turn that takes a moment only, which spares the step to be parked and found again. Longer turns are parked. */
 async function awaitShortTurn({ bus }: StepWorkDeps, tenant: string, step: StepDocument): Promise<StepResult | undefined> {
   if (step.turnId === undefined) return undefined;
-  return readTurn(bus, tenant, step, step.turnId, SHORT_TURN_MS).catch(() => undefined); // the parked step asks again
+  return readTurn(bus, tenant, step, { turnId: step.turnId, waitMs: SHORT_TURN_MS }).catch(() => undefined); // the parked step asks again
 }
 
 /** Cancels the order of a step that was cancelled while it was ordered, because the canceller did not know the ids. */

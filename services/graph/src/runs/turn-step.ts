@@ -25,8 +25,7 @@ export async function readTurn(
   bus: Bus,
   tenant: string,
   { principal }: Pick<StepDocument, 'principal'>,
-  turnId: string,
-  waitMs = 0,
+  { turnId, waitMs = 0 }: { turnId: string; waitMs?: number },
 ): Promise<StepResult | undefined> {
   const { turns } = await bus.as(toPrincipal(tenant, principal)).call('turns.ends', { turnIds: [turnId], waitMs });
   const [turn] = turns;
