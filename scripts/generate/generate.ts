@@ -2,6 +2,7 @@ import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, rmSync, s
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { natsUsers, type NatsUser } from '@switchyard/bus';
+import { buildGraphSchema } from '@switchyard/contracts';
 import { composeServices } from './compose.ts';
 import { grafanaDashboard } from './grafana.ts';
 import { chartFiles, chartLinks } from './helm/charts.ts';
@@ -28,6 +29,7 @@ const generated: Readonly<Record<string, string>> = {
   'deploy/prometheus/alerts.yml': prometheusAlerts(),
   'deploy/grafana/switchyard.json': grafanaDashboard(),
   'docs/reference/metrics.md': metricsPage(),
+  'docs/reference/graph.schema.json': `${JSON.stringify(buildGraphSchema(), null, 2)}\n`,
   ...chartFiles(),
   ...(await referencePages()),
 };

@@ -38,6 +38,7 @@ interface Alert {
 
 const method = metric('switchyard.method.duration');
 const turns = metric('switchyard.turn.duration');
+const graphs = metric('switchyard.graph.duration');
 const models = metric('gen_ai.client.operation.duration');
 const calls = metric('switchyard.edge.calls');
 const media = metric('switchyard.media.duration');
@@ -97,6 +98,21 @@ const alerts: readonly Alert[] = [
     for: '10m',
     severity: 'warning',
     summary: 'one turn in twenty waits {{ $value | humanizeDuration }} to begin: more replicas of sessions, or more slots',
+  },
+  {
+    name: 'GraphsFail',
+    expr: `sum(rate(${graphs}_count{outcome="failed"}[30m])) / sum(rate(${graphs}_count[30m])) > 0.5`,
+    for: '30m',
+    severity: 'warning',
+    summary: '{{ $value | humanizePercentage }} of the graphs fail; graph.status has the error of each node',
+  },
+  {
+    name: 'GraphStepsWait',
+    expr: `histogram_quantile(0.95, sum by (le) (rate(${metric('switchyard.graph.step.wait')}_bucket[10m]))) > 60`,
+    for: '15m',
+    severity: 'warning',
+    summary:
+      'one step of a graph in twenty waits {{ $value | humanizeDuration }} for a slot: raise security.agentToAgent.graphMaxGlobalSubAgents',
   },
   {
     name: 'ModelFails',

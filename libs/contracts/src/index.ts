@@ -133,6 +133,7 @@ export {
 export { HeartbeatState } from './scheduler/heartbeat.ts';
 export { GraphDefinition, GraphNode } from './graph/definition.ts';
 export { expectedConfig, NodeType, nodeTypeConfigs } from './graph/node-types.ts';
+export { buildGraphSchema } from './graph/graph-schema.ts';
 export { GraphStatus, NodeStatus } from './graph/events.ts';
 export { GraphWarning, NodeState } from './graph/results.ts';
 export { ChannelCapabilities } from './channels/events.ts';

@@ -72,3 +72,17 @@ test('graphs of another client or tenant are not found', async () => {
     for (const method of ['graph.status', 'graph.execute', 'graph.outputs', 'graph.cancel'] as const)
       await assert.rejects(app.bus.as(other).call(method, { graphId }), { code: 'NOT_FOUND' });
 });
+
+test('the start stagger delays the second of two steps', async () => {
+  const staggerMs = 150;
+  await using app = await testGraph({ settings: { security: { agentToAgent: { graphStartStaggerMs: staggerMs } } } });
+  const times: number[] = [];
+  app.turns.answer(() => {
+    times.push(performance.now());
+    return 'done';
+  });
+  const { graphId } = await app.bus.call('graph.define', { nodes: ['a', 'b'].map((nodeId) => ({ node_id: nodeId, task: 'x' })) });
+  assert.equal((await app.bus.call('graph.execute', { graphId })).status, 'completed');
+  const [first = 0, second = 0] = times;
+  assert.ok(second - first >= staggerMs / 2, `the second step started ${second - first} ms after the first`);
+});

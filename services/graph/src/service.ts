@@ -46,7 +46,7 @@ export const graph = defineService({
     const agents = own.use(await openAgentDirectory(bus, env, log));
     const now = (): number => store.now();
     const limits = (): ReturnType<HandlerDeps['limits']> => {
-      const { graphMaxConcurrency, graphMaxResultLength, graphMaxGlobalSubAgents, subAgentMaxSteps, subagentContext } =
+      const { graphMaxConcurrency, graphMaxResultLength, graphMaxGlobalSubAgents, graphStartStaggerMs, subAgentMaxSteps, subagentContext } =
         settings.current.security.agentToAgent;
       const { graphStuckKillThresholdMs: maxTurnMs } = subagentContext;
       return {
@@ -54,6 +54,7 @@ export const graph = defineService({
         maxOutputChars: graphMaxResultLength ?? DEFAULT_MAX_OUTPUT_CHARS,
         maxSubAgents: graphMaxGlobalSubAgents ?? DEFAULT_MAX_SUB_AGENTS,
         maxSteps: subAgentMaxSteps,
+        staggerMs: graphStartStaggerMs,
         maxTurnMs: maxTurnMs === 0 ? undefined : maxTurnMs,
       };
     };

@@ -44,6 +44,7 @@ const agentToAgent = z
     graphMaxConcurrency: Positive.optional(),
     graphMaxResultLength: Positive.optional().describe('characters'),
     graphMaxGlobalSubAgents: Positive.optional(),
+    graphStartStaggerMs: z.int().nonnegative().max(60_000).default(0).describe('delay between the starts of two steps of a graph run'),
     subagentContext,
   })
   .prefault({});

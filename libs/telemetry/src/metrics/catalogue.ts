@@ -3,6 +3,7 @@ import type { MetricDefinition } from './metric-definition.ts';
 /** From calls answered in memory to turns of minutes. Each bound is about 2 to 2.5 times the previous one. */
 const CALL_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 const TURN_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
+const GRAPH_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1_500, 3_600, 14_400, 86_400];
 /** Bounds of the OpenTelemetry conventions for generative AI. */
 const MODEL_SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const FIRST_CHUNK_SECONDS = [0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
@@ -120,6 +121,20 @@ export const METRICS = {
     unit: '{beat}',
     help: 'Ended heartbeats. `outcome` is ok, alert, critical, skipped or error.',
     labels: ['outcome'],
+  },
+  'switchyard.graph.duration': {
+    kind: 'histogram',
+    unit: 's',
+    help: 'Duration of graph runs that ended here. `outcome` is completed, failed or cancelled; `reason` is timeout, budget, manual or empty.',
+    labels: ['outcome', 'reason'],
+    bounds: GRAPH_SECONDS,
+  },
+  'switchyard.graph.step.wait': {
+    kind: 'histogram',
+    unit: 's',
+    help: 'Time that steps of graphs waited for a slot of their tenant before their turn was ordered.',
+    labels: [],
+    bounds: TURN_SECONDS,
   },
   'gen_ai.client.operation.duration': {
     kind: 'histogram',

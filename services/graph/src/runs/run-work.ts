@@ -8,6 +8,7 @@ import { noSpent, type RunState } from '../engine/run-state.ts';
 import { getTimeoutMs } from '../nodes/node-drivers.ts';
 import { cancelSteps } from './cancel-steps.ts';
 import { completedEvent, publishNodeChanges, startedEvent } from './run-events.ts';
+import { recordRunEnd } from './run-metrics.ts';
 import { buildOrder, buildQuestion } from './step-order.ts';
 
 const MAX_CONCURRENT_RUNS = 64;
@@ -25,6 +26,8 @@ export interface GraphLimits {
   maxOutputChars: number;
   /** Model steps of one turn. */
   maxSteps: number;
+  /** Delay between the starts of two steps of a run. */
+  staggerMs: number;
   /** Longest time of one turn in milliseconds; undefined without a limit. */
   maxTurnMs: number | undefined;
 }
@@ -82,10 +85,11 @@ async function advanceRun(deps: RunWorkDeps, lease: Lease<RunDocument>): Promise
   const hasChanged = JSON.stringify(next.state) !== JSON.stringify(before);
   // The state names the steps before they exist, so that a replica that takes over starts them.
   if (hasChanged) await lease.persist(() => lease.write({ set, emit }));
+  if (before.status === 'running' && next.state.status !== 'running') recordRunEnd(next.state);
   publishNodeChanges(deps, tenant, document, listNodeChanges(before, next.state));
   deps.onChange(document.runId);
   const missing = next.running.filter((start) => !stored.has(getStepId(document.runId, start)));
-  if (missing.length > 0) await startSteps(deps, tenant, { run: document, starts: missing, state: next.state });
+  if (missing.length > 0) await startSteps(deps, tenant, { run: document, starts: missing, stored, state: next.state });
   return { parkUntil: getParkUntil(deps, next) };
 }
 
@@ -157,16 +161,20 @@ async function storeOutputs({ outputs, now }: RunWorkDeps, tenant: string, runId
 interface StartStepsOptions {
   run: RunDocument;
   starts: readonly StepStart[];
+  /** The steps of the nodes that ran before. */
+  stored: StoredSteps;
   state: RunState;
 }
 
-async function startSteps(deps: RunWorkDeps, tenant: string, { run, starts, state }: StartStepsOptions): Promise<void> {
+async function startSteps(deps: RunWorkDeps, tenant: string, { run, starts, stored, state }: StartStepsOptions): Promise<void> {
   const outputs = await loadInputs(deps, tenant, run, starts);
-  const { maxOutputChars, maxSteps, maxTurnMs } = deps.limits();
-  for (const start of starts) {
+  const { maxOutputChars, maxSteps, maxTurnMs, staggerMs } = deps.limits();
+  const firstAt = Math.max(deps.now(), ...[...stored.values()].map(({ createdAt }) => createdAt + staggerMs));
+  for (const [at, start] of starts.entries()) {
     const { request } = start;
+    const createdAt = firstAt + at * staggerMs;
     const node = run.definition.nodes.find(({ node_id: nodeId }) => nodeId === start.nodeId)!;
-    const common = { ...newWork(), stepId: getStepId(run.runId, start), runId: run.runId, principal: run.principal, createdAt: deps.now() };
+    const common = { ...newWork(), stepId: getStepId(run.runId, start), runId: run.runId, principal: run.principal, createdAt };
     if ('ask' in request) {
       await deps.stepWork().add({ tenant }, { ...common, question: buildQuestion({ run, nodeId: start.nodeId, request, outputs }) });
       continue;
@@ -181,7 +189,7 @@ async function startSteps(deps: RunWorkDeps, tenant: string, { run, starts, stat
       maxSteps,
       timeoutMs: Math.ceil(timeoutMs),
     });
-    await deps.stepWork().add({ tenant }, { ...common, order });
+    await deps.stepWork().add({ tenant }, { ...common, order }, { dueAt: createdAt });
   }
   void deps
     .stepWork()

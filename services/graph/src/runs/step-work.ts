@@ -6,6 +6,7 @@ import { createWork, type Lease, type Outcome, type RoomDocument, type Work } fr
 import type { StepDocument } from '../documents/collections.ts';
 import { noSpent } from '../engine/run-state.ts';
 import { announceApproval, describeVerdict, orderApproval, readApproval, withdrawApproval } from './approval-step.ts';
+import { recordStepWait } from './run-metrics.ts';
 import { cancelTurn, orderTurn, readTurn, type StepResult } from './turn-step.ts';
 
 /** The room of all steps of a tenant. */
@@ -92,6 +93,7 @@ async function startStep(deps: StepWorkDeps, lease: Lease<StepDocument>): Promis
     const lost = await findLostRights(deps.bus, { service: 'graph', tenant, principal: step.principal, action: 'executed this graph' });
     if (lost !== undefined) return await finish(deps, lease, { text: '', error: lost, permanent: true });
     if (!lease.isHeld()) return { parkUntil: deps.now(), keepSlot: true };
+    if (!step.question) recordStepWait(deps.now() - step.createdAt);
     const wakes = deps.countWakes();
     const ids = await sendOrder(deps, tenant, step);
     const [parked, result] = await Promise.all([recordOrder(deps, lease, ids), awaitShortTurn(deps, tenant, { ...step, ...ids })]);

@@ -10,7 +10,8 @@ import { watchGraph } from './graph-views.ts';
 /** Defines the graph of a file, executes it, and shows its progress until it has ended. */
 export async function runGraph(context: CommandContext, file: string, ...pairs: string[]): Promise<void> {
   const { call, flags } = context;
-  const defined = await call('graph.define', readDocument(file) as unknown as CallParams<'graph.define'>);
+  const { $schema: _, ...definition } = readDocument(file);
+  const defined = await call('graph.define', definition as unknown as CallParams<'graph.define'>);
   for (const { message, fix } of defined.warnings) remark(fix === undefined ? message : `${message} ${fix}`);
   const request = {
     graphId: defined.graphId,

@@ -1,5 +1,6 @@
 import { group } from '../../arguments/command-group.ts';
 import { cancelGraph, resumeGraph, runGraph } from './graph-changes.ts';
+import { printGraphSchema } from './graph-schema.ts';
 import { listGraphRuns, showGraph, watchGraph } from './graph-views.ts';
 
 export const graph = group({
@@ -17,6 +18,7 @@ export const graph = group({
     watch: { takes: '<graphId>', about: 'shows the progress of the latest run until it has ended', run: watchGraph },
     show: { takes: '<graphId>', about: 'shows the nodes of the latest run', flags: ['mermaid'], run: showGraph },
     resume: { takes: '<runId> [input]…', about: 'continues a failed or cancelled run', run: resumeGraph },
+    schema: { about: 'prints the JSON Schema of a graph file, by which editors complete it', run: printGraphSchema },
     cancel: { takes: '<graphId>', about: 'cancels the latest run; nodes that run finish', run: cancelGraph },
   },
   flags: {
