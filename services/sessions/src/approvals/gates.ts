@@ -33,7 +33,7 @@ export function createGates(
   deps: GatesDeps,
   { approvals: documents, onRunnable }: Pick<SessionWakeDeps, 'onRunnable'> & { approvals: Collection<ApprovalDocument> },
 ): Gates {
-  const { settings, store, owner, log } = deps;
+  const { settings, store, owner, log, bus } = deps;
   const approvals = createApprovals({
     approvals: documents,
     owner,
