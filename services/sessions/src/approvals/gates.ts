@@ -1,3 +1,4 @@
+import type { Bus } from '@switchyard/bus';
 import type { Principal } from '@switchyard/contracts';
 import type { Settings } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
@@ -13,6 +14,7 @@ import { createApprovalGate, type ApprovalGate } from './turn-gate.ts';
 
 export interface GatesDeps extends Omit<SessionWakeDeps, 'onRunnable'> {
   settings: Settings<'approvals' | 'security'>;
+  bus: Bus;
   owner: string;
   log: Logger;
 }
