@@ -8,7 +8,7 @@ import { createBrowserMethods } from './handlers/browser-methods.ts';
 import { browserCollection } from './ownership/browser-document.ts';
 import { createBrowserWork } from './ownership/browser-work.ts';
 import { parseAddress } from './pages/address.ts';
-import { closeIdleSessions } from './sessions/idle-sessions.ts';
+import { closeIdleSessions } from './ownership/idle-sessions.ts';
 
 const IDLE_CHECK_INTERVAL_MS = 30_000;
 

@@ -212,7 +212,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         gate: gates.gate,
         answerApproval: gates.answerInChat,
         findGateReply: gates.findReply,
-        withdrawApproval: gates.approvals.withdraw,
+        withdrawApproval: (tenant: string, requestId: string) => gates.approvals.withdraw(tenant, requestId),
       };
       const runner = openRunner({ ...gated, own, timing, shares, compaction });
       gauges.defer(observeTurns(runner, data.turns));

@@ -18,7 +18,7 @@ export async function findChromium(configured: string | undefined, path: string)
       ? DEBIAN_PROGRAM
       : program;
   }
-  const looked = configured === undefined ? 'There is no Chromium on the PATH' : `browser.chromePath names no program: ${configured}`;
+  const looked = configured === undefined ? 'Chromium is not on the PATH' : `browser.chromePath is not an executable file: ${configured}`;
   throw new ServiceError('FAILED_PRECONDITION', `${looked}. Install it (sudo apt-get install chromium) or set browser.chromePath.`, {
     details: { reason: 'CHROMIUM_MISSING' },
   });

@@ -8,7 +8,7 @@ import { listLaunchFlags } from './launch-flags.ts';
 
 const LAUNCH_TIMEOUT_MS = 30_000;
 const MEMORY_FOLDER = '/dev/shm';
-/** Where the service is root, each browser has a user id of its own, because Chromium has no sandbox as root. */
+/** First user id of browsers. If the service runs as root, each browser gets a separate user, because Chromium refuses to sandbox itself as root. */
 const FIRST_USER_ID = 63_000;
 const USER_IDS = 1_000;
 /**

@@ -3,7 +3,7 @@ import type { BrowserProxy } from '../chromium/browser-proxy.ts';
 import { performAction } from '../pages/act.ts';
 import { parseAddress, type AddressPolicy } from '../pages/address.ts';
 import { printPdf, takeScreenshot } from '../pages/capture.ts';
-import { browserGone, isClosed, PageUnresponsive, withDeadline } from '../pages/deadline.ts';
+import { browserGone, isClosed, PageUnresponsive, withDeadline } from '../sessions/deadline.ts';
 import { navigateTab } from '../pages/navigate.ts';
 import { takeSnapshot } from '../pages/take-snapshot.ts';
 import type { BrowserKey } from '../ownership/browser-document.ts';

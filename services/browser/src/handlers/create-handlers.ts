@@ -76,7 +76,7 @@ export function createHandlers({ methods, isEnabled, checkAddress, ...routing }:
   };
 }
 
-/** What a method answers while no browser runs for the caller. */
+/** Returns the answer of a method while the caller has not started a browser. */
 function answerWithoutBrowser(method: BrowserMethod): unknown {
   if (method === 'browser.status') return { running: false };
   if (method === 'browser.stop') return { stopped: true };

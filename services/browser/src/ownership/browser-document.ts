@@ -36,7 +36,7 @@ export const browserCollection = collection({
   expires: { field: 'usedAt', afterMs: RETENTION_MS },
 });
 
-/** Whose browser and session a call uses. */
+/** Identifies the browser and the session of a call. */
 export interface BrowserKey {
   tenant: string;
   browserId: string;

@@ -2,7 +2,7 @@ import { ServiceError, type Params, type Result } from '@switchyard/contracts';
 import type { Locator } from 'playwright-core';
 import type { BrowserSession } from '../sessions/browser-session.ts';
 import type { Tab } from '../sessions/tab.ts';
-import { describeFailure, isClosed, isTimeout, PageUnresponsive, withDeadline } from './deadline.ts';
+import { describeFailure, isClosed, isTimeout, PageUnresponsive, withDeadline } from '../sessions/deadline.ts';
 import { explainObstacle } from './obstacles.ts';
 
 export type ActParams = Params<'browser.act'>;

@@ -9,7 +9,7 @@ export interface AddressPolicy {
 /** Parses an address and checks it before a page sees it. Names are checked by the proxy, which resolves them. */
 export function parseAddress(address: string, { egress, allowLoopback }: AddressPolicy): string {
   if (address === 'about:blank') return address;
-  if (!URL.canParse(address)) throw invalid('it is no absolute address');
+  if (!URL.canParse(address)) throw invalid('expected an absolute address');
   const url = new URL(address);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw invalid(`${url.protocol} is not allowed`);
   if (url.username !== '' || url.password !== '') throw invalid('credentials in the address are not allowed');

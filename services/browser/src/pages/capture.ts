@@ -1,10 +1,10 @@
 import { ServiceError, type Params, type Result } from '@switchyard/contracts';
 import type { Tab } from '../sessions/tab.ts';
-import { describeFailure, isClosed, isTimeout, PageUnresponsive, withDeadline } from './deadline.ts';
+import { describeFailure, isClosed, isTimeout, PageUnresponsive, withDeadline } from '../sessions/deadline.ts';
 
 const MAX_IMAGE_BYTES = 5_242_880;
 const MAX_PDF_BYTES = 20_971_520;
-/** What the interface carries in one result: base64 of so many bytes. */
+/** Limit of the bytes of one result, before base64. */
 const MAX_RESULT_BYTES = 6_291_456;
 
 export interface CaptureOptions {

@@ -3,7 +3,7 @@ import type { Response } from 'playwright-core';
 import type { BrowserProxy } from '../chromium/browser-proxy.ts';
 import type { Tab } from '../sessions/tab.ts';
 import { convertRefusal } from './address.ts';
-import { describeFailure, isClosed, isTimeout, PageUnresponsive, withDeadline } from './deadline.ts';
+import { describeFailure, isClosed, isTimeout, PageUnresponsive, withDeadline } from '../sessions/deadline.ts';
 
 const MAX_LOAD_ATTEMPTS = 3;
 const ANSWER_TIMEOUT_MS = 2_000;

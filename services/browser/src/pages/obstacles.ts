@@ -1,11 +1,11 @@
 import type { Locator } from 'playwright-core';
-import { describeFailure, isClosed, isTimeout, PageUnresponsive } from './deadline.ts';
+import { describeFailure, isClosed, isTimeout, PageUnresponsive } from '../sessions/deadline.ts';
 
 const ANSWER_TIMEOUT_MS = 2_000;
 
 type Needs = 'visible' | 'enabled' | 'pointer';
 
-/** What the inspection uses of an element; the types of the DOM are not loaded in services. */
+/** The properties of an element that the inspection reads. Services are compiled without the types of the DOM. */
 interface PageElement {
   readonly tagName: string;
   readonly id: string;

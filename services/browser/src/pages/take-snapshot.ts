@@ -1,7 +1,7 @@
 import { ServiceError, type Params, type Result } from '@switchyard/contracts';
 import type { Page } from 'playwright-core';
 import type { Tab } from '../sessions/tab.ts';
-import { describeFailure, isClosed, isTimeout, PageUnresponsive, withDeadline } from './deadline.ts';
+import { describeFailure, isClosed, isTimeout, PageUnresponsive, withDeadline } from '../sessions/deadline.ts';
 import { renderSnapshot, type AriaNode } from './render-snapshot.ts';
 
 /** Characters of the line that says how much is missing. */

@@ -1,6 +1,6 @@
 import { ServiceError } from '@switchyard/contracts';
 import type { BrowserContext, Page } from 'playwright-core';
-import { withDeadline } from '../pages/deadline.ts';
+import { withDeadline } from './deadline.ts';
 import { createConsoleLog, type ConsoleLog } from './console-log.ts';
 import { createRefs } from './refs.ts';
 import type { Tab } from './tab.ts';
@@ -9,7 +9,7 @@ const MAX_TABS = 20;
 const CLOSE_TIMEOUT_MS = 3_000;
 const MAX_HAPPENINGS = 20;
 
-/** What is stored of a session, so that another replica can open it again. */
+/** The stored state of a session, from which another replica opens it again. */
 export interface SessionState {
   session: string;
   tabs: { id: string; url: string }[];

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { ServiceError } from '@switchyard/contracts';
-import { withDeadline } from '../pages/deadline.ts';
+import { withDeadline } from './deadline.ts';
 import { createBrowserSession, type BrowserSession, type SessionState } from './browser-session.ts';
 
 /** Sessions of one browser; each has a context. */

@@ -6,7 +6,7 @@ export interface Tab {
   readonly id: string;
   readonly page: Page;
   readonly refs: Refs;
-  /** What happened on the page since the call began: dialogs, refused downloads. */
+  /** Dialogs and refused downloads since the call began. */
   readonly happenings: { dialogs: string[]; downloads: string[] };
   /** The latest address that the main frame requested, also if it was refused. */
   requested: string;

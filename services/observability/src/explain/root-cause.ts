@@ -40,7 +40,7 @@ const getReason = ({ record }: Incident): string => record.failureReason ?? '';
 const getModel = ({ record }: Incident): string => record.model ?? 'the model';
 
 /**
- * The rules of facts 10.4 with those of rulings 141 to 143; the first match is the root cause. `content_heuristic_misclassification`
+ * The rules in their order; the first match is the root cause. `content_heuristic_misclassification`
  * cannot occur, because no failure is classified by a text, and `exec_dependency` needs a tool that executes commands.
  */
 const RULES: readonly Rule[] = [

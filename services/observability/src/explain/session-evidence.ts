@@ -84,7 +84,7 @@ const KINDS: Partial<Record<ErrorCode, string>> = {
   RESOURCE_EXHAUSTED: 'resource',
 };
 
-/** The error kinds of facts 10.6. A failure that the tool itself reported is one of a dependency. */
+/** Error kinds of a report. A failure that the tool itself reported is one of a dependency. */
 export function toErrorKind(code: string | undefined): string {
   return code === undefined ? 'dependency' : (KINDS[code as ErrorCode] ?? 'internal');
 }

@@ -1,4 +1,4 @@
-import type { RunningBrowsers } from '../ownership/browser-work.ts';
+import type { RunningBrowsers } from './browser-work.ts';
 
 const IDLE_TIMEOUT_MS = 600_000;
 
