@@ -121,6 +121,7 @@ export const browserMethods = defineMethods({
     result: BrowserStatus,
     idempotent: true,
     reads: true,
+    blobs: ['url'],
     examples: [
       { params: {}, result: { running: true, url: example.url, tabCount: 1, connected: true } },
       { params: {}, result: { running: false } },
@@ -172,7 +173,7 @@ export const browserMethods = defineMethods({
     deadlineMs: PAGE_DEADLINE_MS,
     idempotent: true,
     reads: true,
-    blobs: ['snapshot'],
+    blobs: ['snapshot', 'refs'],
     errors: ['FAILED_PRECONDITION'],
     examples: [
       {
@@ -225,6 +226,7 @@ export const browserMethods = defineMethods({
     params: Act,
     result: ActResult,
     deadlineMs: 70_000,
+    blobs: ['fields', 'values', 'value', 'text', 'downloads', 'dialogs', 'openedTabs', 'url'],
     errors: ['FAILED_PRECONDITION'],
     examples: [
       { params: { action: 'click', selector: 'e1' }, result: { ok: true, action: 'click' } },
@@ -241,6 +243,7 @@ export const browserMethods = defineMethods({
     result: BrowserTabs,
     idempotent: true,
     reads: true,
+    blobs: ['tabs'],
     errors: ['FAILED_PRECONDITION'],
     examples: [{ params: {}, result: { tabs: [{ id: example.tabId, url: example.url, title: example.title }] } }],
   },

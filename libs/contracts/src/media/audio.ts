@@ -33,7 +33,7 @@ export const audioMethods = defineMethods({
     effect: 'read',
     deadlineMs: TRANSCRIBE_DEADLINE_MS,
     idempotent: true,
-    blobs: ['audio', 'text'],
+    blobs: ['*'],
     examples: [
       { params: { audio: 'T2dnUwACAAA=', language: 'en' }, result: { text: 'Remind me at nine.', language: 'en', durationMs: 1900 } },
       { params: { audio: 'T2dnUwACAAA=' }, result: { error: 'speech-to-text is not configured' } },

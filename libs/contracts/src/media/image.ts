@@ -39,7 +39,7 @@ export const imageMethods = defineMethods({
     result: GeneratedImage,
     effect: 'mutate',
     deadlineMs: IMAGE_DEADLINE_MS,
-    blobs: ['imageBase64'],
+    blobs: ['*'],
     emits: ['observability:token_usage', 'message:sent'],
     examples: [
       {
@@ -64,7 +64,7 @@ export const imageMethods = defineMethods({
     effect: 'read',
     deadlineMs: IMAGE_DEADLINE_MS,
     idempotent: true,
-    blobs: ['source'],
+    blobs: ['source', 'description'],
     errors: ['NOT_FOUND', 'PERMISSION_DENIED', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
     emits: ['observability:token_usage'],
     examples: [

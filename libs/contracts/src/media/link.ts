@@ -23,7 +23,7 @@ export const linkMethods = defineMethods({
     effect: 'read',
     deadlineMs: LINK_DEADLINE_MS,
     idempotent: true,
-    blobs: ['enrichedText'],
+    blobs: ['enrichedText', 'text', 'errors'],
     emits: ['security:injection_detected'],
     examples: [
       {

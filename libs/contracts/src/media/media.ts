@@ -100,6 +100,7 @@ export const mediaMethods = defineMethods({
     result: VisualDescription,
     deadlineMs: VIDEO_DEADLINE_MS,
     idempotent: true,
+    blobs: ['prompt', 'description'],
     errors: ['NOT_FOUND', 'PERMISSION_DENIED', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
     emits: ['observability:token_usage'],
     examples: [
@@ -143,7 +144,7 @@ export const mediaMethods = defineMethods({
     result: TranscriptionTest,
     deadlineMs: TRANSCRIBE_DEADLINE_MS,
     idempotent: true,
-    blobs: ['audio'],
+    blobs: ['audio', 'text'],
     errors: ['FAILED_PRECONDITION', 'UNAVAILABLE'],
     examples: [
       {
@@ -163,7 +164,7 @@ export const mediaMethods = defineMethods({
     result: SpeechTest,
     deadlineMs: TTS_DEADLINE_MS,
     idempotent: true,
-    blobs: ['audio'],
+    blobs: ['audio', 'text'],
     errors: ['FAILED_PRECONDITION', 'UNAVAILABLE'],
     examples: [
       {
@@ -179,7 +180,7 @@ export const mediaMethods = defineMethods({
     result: VisualTest,
     deadlineMs: IMAGE_DEADLINE_MS,
     idempotent: true,
-    blobs: ['image'],
+    blobs: ['image', 'description'],
     errors: ['FAILED_PRECONDITION', 'UNAVAILABLE', 'PERMISSION_DENIED'],
     emits: ['observability:token_usage'],
     examples: [
@@ -217,6 +218,7 @@ export const mediaMethods = defineMethods({
     result: VisualTest,
     deadlineMs: VIDEO_DEADLINE_MS,
     idempotent: true,
+    blobs: ['description'],
     errors: ['INVALID_ARGUMENT', 'FAILED_PRECONDITION', 'UNAVAILABLE', 'PERMISSION_DENIED'],
     emits: ['observability:token_usage'],
     examples: [
@@ -233,7 +235,7 @@ export const mediaMethods = defineMethods({
     result: EnrichedText,
     deadlineMs: LINK_DEADLINE_MS,
     idempotent: true,
-    blobs: ['enrichedText'],
+    blobs: ['enrichedText', 'errors'],
     emits: ['security:injection_detected'],
     examples: [
       {
@@ -248,6 +250,7 @@ export const mediaMethods = defineMethods({
     params: NoParams,
     result: MediaProviders,
     idempotent: true,
+    blobs: ['providers'],
     examples: [
       {
         params: {},

@@ -36,6 +36,7 @@ export const ttsMethods = defineMethods({
     result: SpokenFile,
     effect: 'mutate',
     deadlineMs: TTS_DEADLINE_MS,
+    blobs: ['text'],
     errors: ['INVALID_ARGUMENT', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
     examples: [
       {
@@ -56,6 +57,7 @@ export const ttsMethods = defineMethods({
     }),
     result: SpeechDecision,
     idempotent: true,
+    blobs: ['response_text', 'strippedText'],
     examples: [
       {
         params: { response_text: '[[tts]]Good morning.', has_inbound_audio: true },

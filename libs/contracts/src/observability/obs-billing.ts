@@ -63,6 +63,7 @@ export const obsBillingMethods = defineMethods({
     params: NoParams,
     result: z.array(HourlyUsage).max(MAX.all),
     idempotent: true,
+    blobs: ['*'],
     examples: [
       {
         params: {},
@@ -79,6 +80,7 @@ export const obsBillingMethods = defineMethods({
     params: z.strictObject({ sinceMs: SinceMs.optional() }),
     result: z.object({ providers: z.array(ProviderBilling).max(MAX.many) }),
     idempotent: true,
+    blobs: ['providers'],
     examples: [
       {
         params: {},
@@ -108,6 +110,7 @@ export const obsBillingMethods = defineMethods({
     params: NoParams,
     result: PromptCacheStats,
     idempotent: true,
+    blobs: ['providers'],
     examples: [
       {
         params: {},

@@ -23,6 +23,7 @@ const obsChannelMethods = defineMethods({
     params: NoParams,
     result: z.object({ channels: z.array(ChannelActivity).max(MAX.all), note }),
     idempotent: true,
+    blobs: ['channels'],
     examples: [{ params: {}, result: { channels: [channelActivityExample] } }],
   },
   'obs.channels.stale': {
@@ -31,6 +32,7 @@ const obsChannelMethods = defineMethods({
     params: z.strictObject({ thresholdMs: DurationMs.default(300_000) }),
     result: z.object({ stale: z.array(ChannelActivity).max(MAX.all), note }),
     idempotent: true,
+    blobs: ['stale'],
     examples: [{ params: { thresholdMs: 600000 }, result: { stale: [channelActivityExample] } }],
   },
   'obs.channels.get': {
@@ -53,6 +55,7 @@ const obsDeliveryMethods = defineMethods({
     params: z.strictObject({ sinceMs: SinceMs.optional(), limit: pageSize(50, 10_000), channelId: ChannelId.optional() }),
     result: z.object({ deliveries: z.array(DeliveryTrace).max(MAX.all), note }),
     idempotent: true,
+    blobs: ['deliveries'],
     examples: [
       {
         params: { limit: 1 },
@@ -93,6 +96,7 @@ const obsDeliveryMethods = defineMethods({
       counts: z.record(boundedString(MAX.name), Count).check(maxKeys(MAX.many)).describe('over all stored events, not the page'),
     }),
     idempotent: true,
+    blobs: ['events', 'counts'],
     examples: [
       {
         params: { category: 'message', limit: 1 },

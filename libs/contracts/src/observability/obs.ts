@@ -34,6 +34,7 @@ const obsReportMethods = defineMethods({
     }),
     result: z.object({ rows: z.array(JsonObject).max(MAX.all) }),
     idempotent: true,
+    blobs: ['rows'],
     examples: [
       {
         params: { since: '2h', where: 'error', limit: 1 },
@@ -63,6 +64,7 @@ const obsReportMethods = defineMethods({
       }),
     result: IncidentReport,
     idempotent: true,
+    blobs: ['failures', 'offloads', 'coverage', 'breakerTimeline', 'truncations', 'waterfall', 'likelyRootCause', 'suggestedNextSteps', 'summary', 'toolStats'],
     examples: [{ params: { sessionKey: 'default:alice:gateway' }, result: incidentExample }],
   },
   'obs.fleet.health': {
@@ -71,6 +73,7 @@ const obsReportMethods = defineMethods({
     params: z.strictObject({ sinceHours: z.number().positive().default(24) }),
     result: FleetHealthReport,
     idempotent: true,
+    blobs: ['findings', 'activity', 'truncations', 'likelyRootCause', 'suggestedNextSteps', 'toolStats', 'topErrorKinds', 'degradedByCause'],
     examples: [{ params: { sinceHours: 24 }, result: fleetExample }],
   },
 });

@@ -63,7 +63,7 @@ test('an interval goes forward in whole milliseconds', () => {
 test('a time zone must be one the runtime knows', () => {
   refused(
     { kind: 'cron', expr: '0 22 * * *', tz: 'Europe/Atlantis' },
-    'schedule.tz: expected a time zone such as Europe/Oslo or UTC, got string',
+    'schedule.tz: expected a time zone; did you mean Europe/Athens?, got string',
   );
 });
 

@@ -83,6 +83,7 @@ export const subagentOperations = {
       objective: z.string().max(MAX.line).optional().describe('the goal that the task serves'),
     }),
     result: SubAgentSpawned,
+    blobs: ['task'],
     emits: SPAWN_EVENTS,
     idempotent: true,
   },

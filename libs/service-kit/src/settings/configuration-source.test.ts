@@ -270,7 +270,7 @@ test('lists settings without effect with the origin of their value', async (t) =
   await using source = await open({
     SWITCHYARD_CONFIG: config,
     SWITCHYARD_AUTO_REPLY_ENGINE__ENABLED: 'true',
-    SWITCHYARD_TTS: '{"voice": "x"}',
+    SWITCHYARD_WORKSPACES: '{}',
   });
   assert.ok(!source.notInForce().some(({ path }) => path === 'queue.laneAssignment.scheduledLane'));
   await source.follow(bus, silentLogger());

@@ -1,4 +1,4 @@
-import { ServiceError, type Params, type Result } from '@switchyard/contracts';
+import { ServiceError, type Params, type Result, type Sections } from '@switchyard/contracts';
 import type { BrowserProxy } from '../chromium/browser-proxy.ts';
 import { performAction } from '../pages/act.ts';
 import { parseAddress, type AddressPolicy } from '../pages/address.ts';
@@ -16,13 +16,7 @@ const TITLE_TIMEOUT_MS = 1_000;
 /** Time of a capture or snapshot, below the deadline of the method. */
 const MAX_PAGE_TIMEOUT_MS = 50_000;
 
-export interface BrowserSettings {
-  timeoutMs: number;
-  snapshotMaxChars: number;
-  screenshotMaxSide: number;
-  screenshotQuality: number;
-  evaluateEnabled: boolean;
-}
+export type BrowserSettings = Sections['browser'];
 
 export interface MethodDeps {
   openProxy: () => Promise<BrowserProxy>;

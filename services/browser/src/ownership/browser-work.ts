@@ -1,3 +1,4 @@
+import type { Sections } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
 import { createWork, type Lease, type Outcome, type Work } from '@switchyard/work';
 import { createLiveBrowser, type LiveBrowser } from '../sessions/live-browser.ts';
@@ -31,7 +32,7 @@ export interface BrowserWorkDeps {
   now: () => number;
   log: { warn(fields: object, message: string): void };
   capacity: () => number;
-  viewport: () => { width: number; height: number };
+  viewport: () => Sections['browser']['viewport'];
   launch: () => Promise<Browser>;
 }
 

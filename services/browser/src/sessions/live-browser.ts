@@ -1,5 +1,5 @@
 import type { Browser } from 'playwright-core';
-import { ServiceError } from '@switchyard/contracts';
+import { ServiceError, type Sections } from '@switchyard/contracts';
 import { withDeadline } from './deadline.ts';
 import { createBrowserSession, type BrowserSession, type SessionState } from './browser-session.ts';
 
@@ -22,7 +22,7 @@ export interface LiveBrowser {
 
 export interface LiveBrowserOptions {
   browser: Browser;
-  viewport: () => { width: number; height: number };
+  viewport: () => Sections['browser']['viewport'];
   now: () => number;
 }
 
