@@ -41,6 +41,9 @@ export function listNatsUsers(): NatsUser[] {
   return [...SERVICES.map(createServiceUser), createProvisionerUser(), createOperatorUser()];
 }
 
+/** Services that list the replicas of all services. */
+const DISCOVERING_SERVICES: readonly ServiceName[] = [GATEWAY, 'observability'];
+
 function createServiceUser(service: ServiceName): NatsUser {
   const called = listCallables(service);
   const isEdge = service === GATEWAY;
@@ -49,7 +52,7 @@ function createServiceUser(service: ServiceName): NatsUser {
     ...called.flatMap(({ kind, name, service: owner }) => (kind === 'operation' ? [subjects.ownOperationOfAnyReplica(owner, name)] : [])),
     ...called.map((callable) => subjects.cancel(callable.service)),
     ...listCallers(service).map((asker) => formatReplyPattern(asker, service)),
-    formatReplyPattern(GATEWAY, DISCOVERY_RESPONDER),
+    ...DISCOVERING_SERVICES.map((asker) => formatReplyPattern(asker, DISCOVERY_RESPONDER)),
     `${formatInbox(OPERATOR)}.>`,
     subjects.wake(service),
     ...listNotificationSubjects(service),
@@ -57,7 +60,8 @@ function createServiceUser(service: ServiceName): NatsUser {
       log === EVENTS_LOG ? listEventSubjects(service) : log.subjects,
     ),
     ...listJetStreamSubjects(service),
-    ...(isEdge ? [PING_SUBJECT, STATS_SUBJECT, subjects.counted] : []),
+    ...(DISCOVERING_SERVICES.includes(service) ? [PING_SUBJECT] : []),
+    ...(isEdge ? [STATS_SUBJECT, subjects.counted] : []),
     ...(service === REGISTRY ? [subjects.replicaProbes] : []),
     ...(service === SESSIONS ? [subjects.turnEnded, ...listOrderingServices().map(subjects.wake)] : []),
   ];

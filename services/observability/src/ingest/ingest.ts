@@ -71,10 +71,21 @@ export async function startIngest(deps: IngestDeps): Promise<Ingest> {
   const failed = (err: unknown): void =>
     logger.warn({ err, errorKind: 'dependency', hint: 'the event log keeps the events for a day' }, 'failed to ingest events; retrying');
   const polling = atIntervals({ clock, ms: intervalMs, failed }, run);
+  // The log of a single process ends with it, so that a stored event is read at once. The interval covers missed messages.
+  let requested = false;
+  const arrivals = bus.subscribe(subjects.events, () => {
+    if (requested) return;
+    requested = true;
+    clock.soon(() => {
+      requested = false;
+      run().catch(() => undefined);
+    });
+  });
   return {
     run,
     async [Symbol.asyncDispose]() {
       stopLag();
+      arrivals.unsubscribe();
       await polling[Symbol.asyncDispose]();
       await running?.catch(() => undefined);
     },
