@@ -270,7 +270,7 @@ test('lists settings without effect with the origin of their value', async (t) =
   await using source = await open({
     SWITCHYARD_CONFIG: config,
     SWITCHYARD_AUTO_REPLY_ENGINE__ENABLED: 'true',
-    SWITCHYARD_WORKSPACES: '{}',
+    SWITCHYARD_RESPONSE_PREFIX: '{"template": "x"}',
   });
   assert.ok(!source.notInForce().some(({ path }) => path === 'queue.laneAssignment.scheduledLane'));
   await source.follow(bus, silentLogger());
@@ -281,7 +281,7 @@ test('lists settings without effect with the origin of their value', async (t) =
     { path: 'autoReplyEngine.groupActivation', from: b },
     { path: 'plugins.plugins.a.b.priority', from: b },
     { path: 'queue.laneAssignment.scheduledLane', from: 'the stored configuration' },
-    { path: 'tts.voice', from: 'SWITCHYARD_TTS' },
+    { path: 'responsePrefix.template', from: 'SWITCHYARD_RESPONSE_PREFIX' },
     { path: 'webhooks.mappings.0.channel', from: a },
   ]);
 });
