@@ -154,6 +154,24 @@ const rows: readonly Row[] = [
     ],
   },
   {
+    title: 'Jobs, graphs and media',
+    panels: [
+      { title: 'Ended runs of jobs', unit: 'reqps', queries: one(perSecond('switchyard.cron.runs', 'status'), '{{status}}') },
+      { title: 'Delay of jobs, p95', unit: 's', queries: one(quantile(0.95, 'switchyard.cron.delay', ''), 'p95') },
+      { title: 'Heartbeats', unit: 'reqps', queries: one(perSecond('switchyard.heartbeat.beats', 'outcome'), '{{outcome}}') },
+      { title: 'Duration of graphs, p95', unit: 's', queries: one(quantile(0.95, 'switchyard.graph.duration', 'outcome'), '{{outcome}}') },
+      { title: 'Wait of graph steps for a slot, p95', unit: 's', queries: one(quantile(0.95, 'switchyard.graph.step.wait', ''), 'p95') },
+      {
+        title: 'Media providers, p95',
+        unit: 's',
+        queries: one(quantile(0.95, 'switchyard.media.duration', 'kind, provider'), '{{kind}} {{provider}}'),
+      },
+      { title: 'Parsed documents', unit: 'reqps', queries: one(perSecond('switchyard.media.documents', 'outcome'), '{{outcome}}') },
+      { title: 'Events to ingest', unit: 'short', queries: one(`max(${metric('switchyard.observability.lag')})`, 'lag') },
+      { title: 'Ingested events', unit: 'reqps', queries: one(perSecond('switchyard.observability.events', 'outcome'), '{{outcome}}') },
+    ],
+  },
+  {
     title: 'Processes',
     panels: [
       {

@@ -17,7 +17,7 @@ const CALLS: readonly (readonly [method: string, params: object, expected: unkno
   ['agents.list', {}, { agents: ['default'] }],
   ['nobody.home', {}, -32601],
   ['session.history', { channelId: 5 }, -32602],
-  ['browser.status', {}, -32603],
+  ['channels.list', {}, -32603],
   ['session.history', { channelId: 'nobody' }, { messages: [] }],
 ];
 

@@ -46,8 +46,6 @@ export const SETTING_KINDS: Readonly<Record<string, Kind | 'none'>> = {
   'webhooks.mappings.*.secret': 'secret',
   'webhooks.hmac.secret': 'secret',
   'browser.chromePath': 'path',
-  'browser.profilesDir': 'path',
-  'browser.downloadsDir': 'path',
   'documentation.localDocsPath': 'path',
   'documentation.publicDocsUrl': 'address',
   'documentation.sourceUrl': 'address',

@@ -20,7 +20,10 @@ export type MissedRuns = z.infer<typeof MissedRuns>;
 export const SessionStrategy = z.enum(['fresh', 'rolling', 'accumulate']);
 export type SessionStrategy = z.infer<typeof SessionStrategy>;
 
-const TimeOfDay = z.string().max('22:00'.length).regex(/^([01]\d|2[0-3]):[0-5]\d$/, { error: 'a time of day such as 22:00' });
+const TimeOfDay = z
+  .string()
+  .max('22:00'.length)
+  .regex(/^([01]\d|2[0-3]):[0-5]\d$/, { error: 'a time of day such as 22:00' });
 
 /** Days of the week, in the order of `Date.getUTCDay`. */
 export const WEEKDAYS = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] as const;

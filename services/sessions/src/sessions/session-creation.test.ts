@@ -217,6 +217,7 @@ test('a turn that starts later keeps the restrictions of its client on every pro
     callId: 'call_1',
     result: { error: 'NOT_FOUND: Session not found.' },
     failed: true,
+    error: { code: 'NOT_FOUND' },
   });
 });
 

@@ -160,6 +160,10 @@ const rows: Record<string, readonly Row[]> = {
   'admin.approval.resolve': [],
   'admin.approval.resolveAll': [],
   'admin.approval.clearDenialCache': [],
+  // These operations are for services and name requests of their client. Covered by `approval-orders.test.ts`.
+  'approvals.order': [],
+  'approvals.verdicts': [],
+  'approvals.withdraw': [],
   'dev.look': [],
   'dev.count': [],
   // These methods use a conversation id. Covered by `context.test.ts`.

@@ -82,7 +82,7 @@ test('discover finds tools by the words of a task, best match first', async () =
     return (result as { tools: { name: string }[] }).tools.map(({ name }) => name);
   };
   assert.equal((await discover('take a screenshot of the page'))[0], 'browser_screenshot');
-  assert.ok((await discover('transcribe an audio recording')).includes('audio_transcribe'));
+  assert.ok((await discover('transcribe an audio recording')).includes('transcribe_audio'));
   assert.ok((await discover('graph execute')).slice(0, 2).includes('graph_execute'));
   assert.deepEqual(await discover('zzz'), []);
 });

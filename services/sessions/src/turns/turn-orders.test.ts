@@ -170,8 +170,12 @@ test('tools of an order narrow those of the agent and never widen them', async (
     const { turns } = await caller.call('turns.ends', { turnIds: [turnId], waitMs: 10_000 });
     return /Tools offered here: (.*)\.$/.exec(turns[0]?.result?.response ?? '')?.[1]?.split(', ') ?? [];
   };
-  assert.deepEqual((await getOffered('tools', { profile: 'cron-minimal' })).toSorted(), ['memory_search', 'session_search']);
-  assert.deepEqual(await getOffered('denied', { profile: 'cron-minimal' }), ['session_search']);
+  assert.deepEqual((await getOffered('tools', { profile: 'cron-minimal' })).toSorted(), [
+    'link_process',
+    'memory_search',
+    'session_search',
+  ]);
+  assert.deepEqual((await getOffered('denied', { profile: 'cron-minimal' })).toSorted(), ['link_process', 'session_search']);
   assert.deepEqual(await getOffered('denied', { profile: 'heartbeat-minimal', allow: ['memory_search', 'session_status'] }), [
     'session_status',
   ]);
