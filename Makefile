@@ -5,13 +5,16 @@ BIN := node_modules/.bin
 TSC = $(NODE) node_modules/typescript-7/bin/tsc
 
 .DEFAULT_GOAL := help
-.PHONY: help start cluster cluster-stop check test test-full test-docker helm-test test-mcp chaos bench fix lock generate service install install-run clean
+.PHONY: help start dashboard cluster cluster-stop check test test-full test-docker helm-test test-mcp chaos bench fix lock generate service install install-run clean
 
 help: ## Shows this list.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
 
 start: install-run ## Starts everything in one process: no server beside it, no key.
-	@exec bin/switchyard start
+	@nice -n 10 $(NODE) services/dashboard/src/build/build.ts & exec bin/switchyard start
+
+dashboard: install-run ## Builds the dashboard that the gateway serves under /app. make start does it in the background.
+	@$(NODE) services/dashboard/src/build/build.ts
 
 cluster: install-run ## Starts every service by itself, twice, with NATS, MongoDB and Redis: a cluster on this machine, without Docker.
 	@exec $(NODE) scripts/cluster/main.ts
@@ -21,6 +24,7 @@ cluster-stop: ## Drains and ends the cluster that make cluster started.
 
 check: install ## Types, lint, format, boundaries, dead code, contracts, protos.
 	$(TSC) -p tsconfig.json
+	$(TSC) -p services/dashboard
 	$(BIN)/oxlint --deny-warnings
 	$(BIN)/oxfmt --check .
 	$(NODE) scripts/check/check-boundaries.ts

@@ -18,6 +18,11 @@ export const commands = {
     summary: 'sends a message to an agent and streams the answer',
     load: async () => (await import('./commands/ask.ts')).ask,
   },
+  dashboard: {
+    usage: 'dashboard',
+    summary: 'prints a link that opens the dashboard signed in',
+    load: async () => (await import('./commands/dashboard.ts')).dashboard,
+  },
   cancel: {
     usage: 'cancel [turn]',
     summary: 'cancels your running and queued turns',

@@ -1,13 +1,12 @@
 import type { TurnResult } from '@switchyard/contracts';
-import { readEvents, type ServerEvent } from './event-stream.ts';
-import { bearer, type HttpOptions } from './http-transport.ts';
-import { connectionLost, fromAnswer, fromResponse, isObject, localError, parseJson, RpcError } from './rpc-error.ts';
+import type { ServerEvent } from './event-stream.ts';
+import type { HttpOptions } from './http-transport.ts';
+import { connectionLost, fromAnswer, isObject, parseJson, type RpcError } from './rpc-error.ts';
+import { isInterruption, readConnection, type StreamRequest } from './sse-connection.ts';
 import { badAnswer, endpoint } from './transport.ts';
 import { backoff, followSignals, pause } from './timing.ts';
 
 const MAX_ATTEMPTS = 8;
-/** The gateway sends a heartbeat at least every 15 s. A connection without data for three intervals is dead. */
-const SILENCE_TIMEOUT_MS = 45_000;
 
 export interface ChatOptions {
   agentId?: string;
@@ -26,9 +25,7 @@ export type ChatEvent =
   | { type: 'resumed'; accumulated: string }
   | ({ type: 'done' } & TurnResult);
 
-interface Question extends HttpOptions {
-  address: URL;
-  signal: AbortSignal;
+interface Question extends StreamRequest {
   /** The id of the last event, and whether the last event was final. */
   read: { last?: string | undefined; done: boolean };
 }
@@ -67,7 +64,7 @@ async function* readAnswer(question: Question): AsyncGenerator<ChatEvent> {
   const { read } = question;
   for (let attempt = 0; ; attempt += 1) {
     try {
-      for await (const event of readOnce(question, read.last)) {
+      for await (const event of readConnection(question, read.last)) {
         if (event.id !== undefined && event.id !== read.last) attempt = 0;
         read.last = event.id ?? read.last;
         read.done = event.event === 'done' || event.event === 'error';
@@ -83,52 +80,6 @@ async function* readAnswer(question: Question): AsyncGenerator<ChatEvent> {
       await pause(backoff(attempt, question.reconnect), question.signal);
     }
   }
-}
-
-function isInterruption(error: unknown): boolean {
-  return error instanceof RpcError && error.data.reason === 'CONNECTION_LOST';
-}
-
-/** Reads the events of one connection. The gateway responds with 204 when the turn has ended. */
-async function* readOnce(question: Question, last: string | undefined): AsyncGenerator<ServerEvent> {
-  const { address, fetch, token, signal } = question;
-  const connection = new AbortController();
-  const release = followSignals(connection, [signal]);
-  try {
-    const headers = { accept: 'text/event-stream', ...bearer(token), ...(last === undefined ? {} : { 'last-event-id': last }) };
-    const response = await withSilenceTimeout(fetch(address, { headers, signal: connection.signal, cache: 'no-store' }), connection);
-    if (response.status === 204)
-      throw localError('NOT_FOUND', 'STREAM_ENDED', 'The turn has ended; read its response from the session history');
-    if (!response.ok || response.body === null) throw await toError(response, last !== undefined);
-    yield* readEvents(readChunks(response.body, connection));
-  } catch (error) {
-    if (error instanceof RpcError) throw error;
-    throw error instanceof RangeError ? badAnswer(error.message) : connectionLost(error);
-  } finally {
-    release();
-    connection.abort();
-  }
-}
-
-/** Converts an error response. A retryable error of a resumed stream is treated as a lost connection. */
-async function toError(response: Response, resuming: boolean): Promise<RpcError> {
-  const error = await fromResponse(response, resuming);
-  return resuming && error.retryable ? connectionLost(error) : error;
-}
-
-async function* readChunks(body: ReadableStream<Uint8Array>, connection: AbortController): AsyncGenerator<Uint8Array> {
-  const reader = body.getReader();
-  for (;;) {
-    const { done, value } = await withSilenceTimeout(reader.read(), connection);
-    if (done) return;
-    yield value;
-  }
-}
-
-/** Aborts the connection if the promise does not settle within the silence timeout. */
-async function withSilenceTimeout<T>(awaited: Promise<T>, connection: AbortController): Promise<T> {
-  const timer = setTimeout(() => connection.abort(connectionLost(new Error('silence'))), SILENCE_TIMEOUT_MS);
-  return awaited.finally(() => clearTimeout(timer));
 }
 
 function interpret({ event, data }: ServerEvent): ChatEvent | undefined {

@@ -1,6 +1,7 @@
 import type { MethodName, NotificationName, NotificationParams, OpenRpcDocument, Params, Result } from '@switchyard/contracts';
 import { chat, type ChatEvent, type ChatOptions } from './chat.ts';
 import { chatOverSocket, type SocketChat } from './chat-over-socket.ts';
+import { systemEvents, type EventsOptions, type SystemEvent } from './system-events.ts';
 import { createHttpTransport } from './http-transport.ts';
 import { localError, timedOut, type RpcError } from './rpc-error.ts';
 import { badAnswer, type Answer, type Outgoing, type Transport } from './transport.ts';
@@ -60,6 +61,8 @@ export interface Client {
   notify<N extends CallableName>(method: N, ...rest: Arguments<N>): Promise<void>;
   /** Sends a message to an agent and streams the response. The last event is `done`. */
   chat(message: string, options?: ChatOptions): AsyncGenerator<ChatEvent>;
+  /** Streams the system events of the tenant, and resumes after interruptions. */
+  events(options?: EventsOptions): AsyncGenerator<SystemEvent>;
   /** Subscribes to a notification over transport `ws`. Returns a function that unsubscribes. */
   on<N extends NotificationName>(notification: N, listener: (params: NotificationParams<N>) => void): () => void;
   /** Closes the connection. Pending calls fail. */
@@ -131,6 +134,10 @@ export function createClient(options: ClientOptions): Client {
         closed: closing.signal,
       };
       return chatOverSocket(socketChat, message, callOptions);
+    },
+
+    events(callOptions = {}) {
+      return systemEvents(settings, closing.signal, callOptions);
     },
 
     on(notification, listener) {

@@ -131,7 +131,11 @@ function openSocket({ url, token, tokenIn, WebSocket }: WebSocketOptions): WebSo
   const address = endpoint(url, 'ws');
   address.protocol = address.protocol.replace('http', 'ws');
   if (token === undefined) return new WebSocket(address.href);
-  if (tokenIn === 'header') return new WebSocket(address.href, { headers: { authorization: `Bearer ${token}` } });
+  if (tokenIn === 'header') {
+    // The types of browsers lack the options of Node's WebSocket.
+    const Socket = WebSocket as unknown as new (url: string, options: { headers: Record<string, string> }) => WebSocket;
+    return new Socket(address.href, { headers: { authorization: `Bearer ${token}` } });
+  }
   address.searchParams.set('token', token);
   return new WebSocket(address.href);
 }

@@ -12,6 +12,7 @@ const SOCKET_OWNERS: Readonly<Record<string, string>> = {
   'services/gateway/src/http/': 'the listener of the gateway',
   'services/gateway/src/websocket/': 'WebSockets on the listener of the gateway',
   'libs/client/': 'runs in programs of users',
+  'services/dashboard/': 'runs in browsers',
   'libs/cli/': 'the command of the user',
   'libs/testkit/': 'tests',
 };

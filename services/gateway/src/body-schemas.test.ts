@@ -6,6 +6,7 @@ import { RateLimitMessage } from './auth/rate-limit-sync.ts';
 import { StoredTicket } from './auth/tickets.ts';
 import { StrictPayload } from './webhooks/strict-body.ts';
 import { AgentToolInput } from './mcp/tools.ts';
+import { SignInBody } from './rest/browser-sign-in.ts';
 import { ChatBody } from './rest/chat-request.ts';
 import { CompletionBody } from './openai/chat-completions/completion-body.ts';
 import { LenientBody } from './openai/chat-completions/lenient-completion.ts';
@@ -24,6 +25,7 @@ const bodies = {
   'auth/tickets.ts': StoredTicket,
   'webhooks/strict-body.ts': StrictPayload,
   'mcp/tools.ts': AgentToolInput,
+  'rest/browser-sign-in.ts': SignInBody,
   'rest/chat-request.ts': ChatBody,
   'openai/chat-completions/completion-body.ts': CompletionBody,
   'openai/chat-completions/lenient-completion.ts': LenientBody,

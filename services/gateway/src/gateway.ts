@@ -59,6 +59,8 @@ export interface GatewayOptions {
   port: number;
   /** Whether the dashboard path was set before the start, in a file or variable. */
   declaredDashboard?: boolean;
+  /** The directory of the bundled dashboard, which is served unless the settings name another one. It may be built after the start. */
+  bundledDashboard?: string;
   /** Enables TLS. */
   tls?: TlsSettings | undefined;
   /** Services required for readiness; by default those of every gateway. */
@@ -114,7 +116,9 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     failures,
     tokens,
     tickets,
-    dashboard: opening.use(followDashboard({ settings, log, declared: options.declaredDashboard ?? true })),
+    dashboard: opening.use(
+      followDashboard({ settings, log, declared: options.declaredDashboard ?? true, bundled: options.bundledDashboard }),
+    ),
     blobs: options.blobs ?? rejectBlobs,
     webhookKeys: opening.use(await openWebhookKeys({ bus, settings, log })),
     limits,
@@ -122,6 +126,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     closing: closing.signal,
     ending: ending.signal,
     guard: (guardOptions) => admission.guard(guardOptions),
+    redeemTicket: (request, ticket) => admission.redeemTicketOfBody(request, ticket),
     getClientAddress: (request) => admission.getClientAddress(request),
     route: (doc) => ({ onRequest: admission.guard(doc), config: { doc } }),
   };

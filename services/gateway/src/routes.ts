@@ -14,6 +14,7 @@ import { registerMemory } from './rest/memory.ts';
 import { registerModels } from './openai/models.ts';
 import { registerResponseInputItems } from './openai/responses/response-input-items.ts';
 import { registerResponses } from './openai/responses/responses.ts';
+import { registerSignIn } from './rest/browser-sign-in.ts';
 import { registerTickets } from './rest/tickets.ts';
 import { registerWebhooks } from './webhooks/webhook-routes.ts';
 import { NOT_FOUND, refuse } from './request/refusal.ts';
@@ -44,6 +45,7 @@ export const routes: readonly RegisterRoutes[] = [
   whenWebEnabled(registerChannels),
   whenWebEnabled(registerActivity),
   whenWebEnabled(registerTickets),
+  whenWebEnabled(registerSignIn),
   whenWebEnabled(registerApp),
   registerAudit,
   registerModels,

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import type { Handlers } from '@switchyard/bus';
 import { gateway as contract, TOKENS_BUCKET, type Sections } from '@switchyard/contracts';
 import { defineService, type ServiceDefinition } from '@switchyard/service-kit';
@@ -10,6 +11,9 @@ import { VERSION } from './http/version.ts';
 
 /** The share of the shutdown timeout for draining, and the same share for running requests. The rest is for closing. */
 const DRAIN_SHARE = 1 / 3;
+
+/** The output of `services/dashboard/build.ts`. */
+const BUNDLED_DASHBOARD = fileURLToPath(new URL('../../dashboard/dist/', import.meta.url));
 
 /** For other services and tools. Clients get the same result from the local method. */
 const handlers: Handlers<typeof contract> = { 'system.ping': () => ({ pong: true, ts: Date.now() }) };
@@ -46,6 +50,7 @@ export function defineGateway({ onListening }: GatewayHooks = {}): ServiceDefini
         host,
         port,
         tls,
+        bundledDashboard: BUNDLED_DASHBOARD,
         declaredDashboard: configuration.origin('gateway.web.path').layer !== 'stored',
         onRevision,
       });

@@ -40,6 +40,8 @@ export interface Admission {
   authenticate(request: IncomingMessage, tokenInQuery: boolean): Caller | Refusal;
   /** Redeems the ticket in the query, so that `authenticate` can resolve its caller. Undefined when there is no ticket to redeem. */
   redeemTicket(request: IncomingMessage): Promise<void> | undefined;
+  /** Redeems a ticket that a body contains, with the limits of one in the query. Resolves with 401 for a ticket that is not valid. */
+  redeemTicketOfBody(request: IncomingMessage, ticket: string): Promise<Caller | Refusal>;
   /** Counts one HTTP request of a client, or of an address without a token. */
   limitRequest(key: string): Refusal | undefined;
   /** Counts the calls of a batch beyond the first, which was counted with its request. */
@@ -105,17 +107,29 @@ export function createAdmission({ settings, tokens, tickets, limits, host, assig
     const { authorization, origin } = request.headers;
     if (ticket === undefined || authorization !== undefined || getQueryToken(request) !== undefined || checkHostAndOrigin(request))
       return undefined;
+    return redeemCounted(request, { ticket, origin })?.then((caller) => void (caller && redeemedTickets.set(request, caller)));
+  }
+
+  /** Undefined after too many failures of the address. */
+  function redeemCounted(
+    request: IncomingMessage,
+    { ticket, origin }: { ticket: string; origin: string | undefined },
+  ): Promise<Caller | Refusal | undefined> | undefined {
     // Failed tickets are counted apart from failed bearer tokens: other clients of the address cannot lock out a valid ticket.
     const failures = `ticket ${getClientAddress(request)}`;
     const rate = rates.authFailures(settings.current.gateway);
     if (limits.authFailures.getRemaining(failures, rate) < 1) return undefined;
     return tickets.redeem(ticket, origin).then(
       (caller) => {
-        if (caller) redeemedTickets.set(request, caller);
-        else limits.authFailures.take(failures, rate);
+        if (!caller) limits.authFailures.take(failures, rate);
+        return caller;
       },
-      () => void redeemedTickets.set(request, TOKENS_UNVERIFIABLE),
+      () => TOKENS_UNVERIFIABLE,
     );
+  }
+
+  async function redeemTicketOfBody(request: IncomingMessage, ticket: string): Promise<Caller | Refusal> {
+    return (await redeemCounted(request, { ticket, origin: request.headers.origin })) ?? UNAUTHORIZED;
   }
 
   function authenticate(request: IncomingMessage, tokenInQuery: boolean): Caller | Refusal {
@@ -177,6 +191,7 @@ export function createAdmission({ settings, tokens, tickets, limits, host, assig
     checkHostAndOrigin,
     authenticate,
     redeemTicket,
+    redeemTicketOfBody,
     limitRequest,
     limitBatch,
     getClientAddress,

@@ -38,6 +38,8 @@ export interface DashboardFile {
   etag: string;
   /** Whether the name changes with the content, so that browsers may cache the file for a year. */
   immutable: boolean;
+  /** Compressed bytes, from files with the suffix `.br` or `.gz` beside the file. */
+  compressed: Partial<Record<'br' | 'gzip', Buffer>>;
 }
 
 /** Returns the file of a path below `/app/`, or the index page for client-side routes. */
@@ -61,6 +63,11 @@ export function readDashboard(directory: string): Dashboard {
       remaining -= bytes.length;
       files.set(name, createFile(name, bytes));
     }
+  }
+  for (const [name, file] of files) {
+    const [br, gzip] = [files.get(`${name}.br`), files.get(`${name}.gz`)];
+    if (br) file.compressed.br = br.bytes;
+    if (gzip) file.compressed.gzip = gzip.bytes;
   }
   const page = files.get(PAGE);
   if (page === undefined)
@@ -119,5 +126,6 @@ function createFile(name: string, bytes: Buffer): DashboardFile {
     type: TYPES[extname(name).toLowerCase()] ?? 'application/octet-stream',
     etag: `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`,
     immutable: name.startsWith('assets/'),
+    compressed: {},
   };
 }

@@ -1,3 +1,4 @@
+import { bundledDashboard } from './bundled-dashboard.ts';
 import type { Settings } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import { readDashboard, type Dashboard } from './dashboard-files.ts';
@@ -7,18 +8,25 @@ interface FollowDashboardOptions {
   log: Pick<Logger, 'error' | 'info'>;
   /** Whether the directory was set before the start. An unreadable one then fails the start. */
   declared: boolean;
+  /** The directory of the bundled dashboard. */
+  bundled?: string | undefined;
 }
 
 /** The dashboard of the current settings. */
 export interface FollowedDashboard extends Disposable {
   readonly current: Dashboard | undefined;
+  /** Whether `current` is the bundled dashboard, which works under the strict content policy. */
+  readonly isBundled: boolean;
+  /** Whether the bundled dashboard is being built. */
+  readonly isBuilding: boolean;
 }
 
 /**
  * Reads the dashboard at the start and when its settings change. An unreadable directory that was set at run time is logged and does not
  * stop the gateway, now or at the next start. The previous dashboard stays in use, if there is one.
  */
-export function followDashboard({ settings, log, declared }: FollowDashboardOptions): FollowedDashboard {
+export function followDashboard({ settings, log, declared, bundled }: FollowDashboardOptions): FollowedDashboard {
+  const ownDashboard = bundledDashboard(bundled, log);
   let directory = getDirectory(settings);
   let dashboard = directory === undefined ? undefined : declared ? readDashboard(directory) : readOrKeep(undefined, directory);
 
@@ -43,7 +51,14 @@ export function followDashboard({ settings, log, declared }: FollowDashboardOpti
   });
   return {
     get current() {
-      return dashboard;
+      if (dashboard !== undefined) return dashboard;
+      return this.isBundled ? ownDashboard.read() : undefined;
+    },
+    get isBundled() {
+      return directory === undefined && settings.current.gateway.web.enabled;
+    },
+    get isBuilding() {
+      return this.isBundled && ownDashboard.isBuilding();
     },
     [Symbol.dispose]: unsubscribe,
   };

@@ -30,7 +30,7 @@ export interface Edge {
   readonly tickets: Pick<Tickets, 'issue'>;
   readonly webhookKeys: WebhookKeys;
   /** The files under `/app/`. */
-  readonly dashboard: Pick<FollowedDashboard, 'current'>;
+  readonly dashboard: Pick<FollowedDashboard, 'current' | 'isBundled' | 'isBuilding'>;
   /** Opens the blob store on first use. */
   readonly blobs: () => Promise<BlobStore>;
   readonly limits: RateLimits;
@@ -42,6 +42,8 @@ export interface Edge {
   readonly ending: AbortSignal;
   /** An `onRequest` hook that authenticates, applies rate limits, checks scopes and sets `request.caller`, or sends the refusal. */
   guard(options: GuardOptions): onRequestHookHandler;
+  /** Redeems a ticket of a body. Resolves with the refusal for a ticket that is not valid. */
+  redeemTicket(request: IncomingMessage, ticket: string): Promise<Caller | Refusal>;
   /** The address of the client. */
   getClientAddress(request: IncomingMessage): string;
   /** The Fastify options of a route: its guard and its documentation. */

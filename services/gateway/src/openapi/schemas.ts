@@ -67,6 +67,12 @@ export const Channels = z.object({
   channels: z.array(z.object({ type: z.string(), name: z.string(), enabled: z.literal(true), status: z.literal('connected') })),
 });
 
+export const BrowserToken = z.object({
+  id: z.string().describe('the id, for tokens.revoke'),
+  token: z.string(),
+  scopes: z.array(z.string()),
+  expiresAt: z.iso.datetime(),
+});
 export const IssuedTicket = z.object({
   ticket: z.string().describe('the value of `?ticket=`, for one use'),
   expiresAt: z.int().describe('epoch milliseconds'),

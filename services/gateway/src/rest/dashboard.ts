@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Dashboard } from '../dashboard/dashboard-files.ts';
+import type { Dashboard, DashboardFile } from '../dashboard/dashboard-files.ts';
 import type { RouteDoc } from '../openapi/route-doc.ts';
 import type { Edge } from '../http/edge.ts';
 import { RefusalError } from '../request/refusal.ts';
@@ -24,13 +24,22 @@ const APP: RouteDoc = {
 
 const YEAR_S = 31_536_000;
 
-/** Restricts scripts, styles and connections to this origin, and forbids framing. */
+/** For a dashboard of the operator's own, which may set styles inline. Restricts scripts, styles and connections to this origin, and forbids framing. */
 const HEADERS = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; connect-src 'self' ws: wss:; manifest-src 'self'; base-uri 'none'; form-action 'self'; object-src 'none'; frame-ancestors 'none'",
   'x-frame-options': 'DENY',
   'referrer-policy': 'no-referrer',
 };
+
+/** For the bundled dashboard: no inline styles, and no strings as scripts. */
+const BUNDLED_POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' blob: data:; font-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; object-src 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
+
+/** Sent until the bundled dashboard is built. It loads itself again by the header `refresh`. */
+const BUILDING_PAGE =
+  '<!doctype html><meta charset="utf-8"><title>Switchyard</title><p>The dashboard is being built. This page loads it as soon as it is ready.';
+const BUILDING_RETRY_S = 2;
 
 /** `GET /` and `/app/*`: the dashboard in `gateway.web.path`, or 404 without one. */
 export function registerApp(app: FastifyInstance, edge: Edge): void {
@@ -42,11 +51,14 @@ export function registerApp(app: FastifyInstance, edge: Edge): void {
   const { tls } = edge.settings.current.gateway;
   const headers = { ...HEADERS, ...(tls === undefined ? {} : { 'strict-transport-security': `max-age=${YEAR_S}` }) };
   app.get('/', edge.route(ROOT), (_request, reply) => {
-    getDashboard();
+    if (!edge.dashboard.isBuilding) getDashboard();
     return reply.redirect('/app/', 302);
   });
   app.get<{ Params: { '*': string } }>('/app/*', edge.route(APP), (request, reply) => {
-    return sendFile(getDashboard(), { request, reply: reply.headers(headers), path: request.params['*'] });
+    const { isBundled, current, isBuilding } = edge.dashboard;
+    reply.headers(isBundled ? { ...headers, 'content-security-policy': BUNDLED_POLICY } : headers);
+    if (current === undefined && isBuilding) return sendBuilding(reply);
+    return sendFile(getDashboard(), { request, reply, path: request.params['*'] });
   });
 }
 
@@ -59,7 +71,21 @@ function sendFile(
   const { bytes, type, etag, immutable } = file;
   reply.headers({ etag, 'cache-control': immutable ? `public, max-age=${YEAR_S}, immutable` : 'no-cache' });
   if (request.headers['if-none-match'] === etag) return reply.code(304).send();
-  return reply.type(type).send(bytes);
+  const encoding = chooseEncoding(request.headers['accept-encoding'], file);
+  reply.header('vary', 'accept-encoding').type(type);
+  return encoding === undefined ? reply.send(bytes) : reply.header('content-encoding', encoding).send(file.compressed[encoding]);
+}
+
+/** Returns the smallest stored encoding that the client accepts. A client that assigns it the weight 0 does not accept it. */
+function chooseEncoding(accepted: string | undefined, { compressed }: DashboardFile): 'br' | 'gzip' | undefined {
+  const encodings = (accepted ?? '').split(',').map((part) => part.trim().split(';'));
+  const accepts = (name: string): boolean => encodings.some(([coding, weight]) => coding === name && !/^\s*q=0(\.0*)?$/.test(weight ?? ''));
+  return (['br', 'gzip'] as const).find((name) => compressed[name] !== undefined && accepts(name));
+}
+
+function sendBuilding(reply: FastifyReply): FastifyReply {
+  reply.code(503).headers({ 'retry-after': String(BUILDING_RETRY_S), refresh: String(BUILDING_RETRY_S), 'cache-control': 'no-store' });
+  return reply.type('text/html; charset=utf-8').send(BUILDING_PAGE);
 }
 
 function createMissingDashboardError(): RefusalError {

@@ -1,0 +1,69 @@
+import type { ReactNode } from 'react';
+import { formatValue } from './format.ts';
+
+export type Row = Readonly<Record<string, unknown>>;
+
+interface DataTableProps {
+  label: string;
+  rows: readonly Row[];
+  columns: readonly string[];
+  actions?: (row: Row) => ReactNode;
+}
+
+/** A table of records, with exports as JSON and CSV. */
+export function DataTable({ label, rows, columns, actions }: DataTableProps) {
+  if (rows.length === 0) return <p className="empty">Nothing yet.</p>;
+  return (
+    <>
+      <div className="scroller" tabIndex={0} role="region" aria-label={label}>
+        <table>
+          <thead>
+            <tr>
+              {columns.map((column) => (
+                <th key={column} scope="col">
+                  {column}
+                </th>
+              ))}
+              {actions && <th scope="col">actions</th>}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row, index) => (
+              <tr key={index}>
+                {columns.map((column) => (
+                  <td key={column}>{formatValue(row[column])}</td>
+                ))}
+                {actions && <td>{actions(row)}</td>}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <p className="tools">
+        <button type="button" onClick={() => download(`${label}.json`, JSON.stringify(rows, undefined, 2))}>
+          Export JSON
+        </button>
+        <button type="button" onClick={() => download(`${label}.csv`, toCsv(rows, columns))}>
+          Export CSV
+        </button>
+      </p>
+    </>
+  );
+}
+
+/** Quotes every value. A leading sign that spreadsheets execute as a formula gets an apostrophe. */
+export function toCsv(rows: readonly Row[], columns: readonly string[]): string {
+  const cell = (value: unknown): string => {
+    const text = value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
+    return `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
+  };
+  return [columns.map(cell), ...rows.map((row) => columns.map((column) => cell(row[column])))].map((line) => line.join(',')).join('\r\n');
+}
+
+function download(name: string, text: string): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([text]));
+  link.download = name;
+  link.click();
+  URL.revokeObjectURL(link.href);
+}

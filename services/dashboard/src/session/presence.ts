@@ -1,0 +1,49 @@
+import type { MethodName, OpenRpcDocument, ServicePresence } from '@switchyard/contracts';
+import { useQuery } from '@tanstack/react-query';
+import { read } from './client.ts';
+
+/** `/readyz` for a token with scope admin. */
+export interface Readiness {
+  ready: boolean;
+  status: string;
+  services?: ServicePresence[];
+}
+
+const STABLE_MS = 60_000;
+
+export function useReadiness() {
+  return useQuery({ queryKey: ['readiness'], queryFn: ({ signal }) => read<Readiness>('/readyz', signal), staleTime: 5_000 });
+}
+
+/** The methods of this version, with their service and schema. They change with a rollout only. */
+export function useMethods() {
+  return useQuery({
+    queryKey: ['methods'],
+    queryFn: ({ signal }) => read<OpenRpcDocument>('/openrpc.json', signal),
+    staleTime: STABLE_MS,
+  });
+}
+
+/** Why a method cannot be called now. */
+export type Absence =
+  | { kind: 'not in this version'; method: MethodName }
+  | { kind: 'not installed'; service: string }
+  | { kind: 'not answering'; service: string };
+
+/** Returns the first reason why one of the methods cannot be called. While the documents load there is none. */
+export function useAbsence(needs: readonly MethodName[]): Absence | undefined {
+  const { data: document } = useMethods();
+  const { data: readiness } = useReadiness();
+  if (document === undefined) return undefined;
+  const services = new Map(readiness?.services?.map(({ service, state }) => [service, state]));
+  for (const name of needs) {
+    const method = document.methods.find((one) => one.name === name);
+    if (!method?.['x-served']) return { kind: 'not in this version', method: name };
+    const service = method['x-service'];
+    const state = services.get(service);
+    if (state === 'unbuilt') return { kind: 'not in this version', method: name };
+    if (state === 'absent') return { kind: 'not installed', service };
+    if (state === 'down') return { kind: 'not answering', service };
+  }
+  return undefined;
+}
