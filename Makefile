@@ -38,6 +38,7 @@ check: install ## Types, lint, format, boundaries, dead code, contracts, protos.
 	$(NODE) scripts/check/check-commits.ts
 	$(NODE) scripts/check/check-dockerfile.ts
 	$(NODE) $(BIN)/dclint -c scripts/check/dclint.json --max-warnings 0 docker-compose.yml
+	$(NODE) services/dashboard/src/build/check-size.ts
 	cd proto && ../$(BIN)/buf lint
 
 test: install ## The quick tests of both profiles, in at most ten minutes on two cores. TESTS="libs/bus/**/*.test.ts" narrows them.

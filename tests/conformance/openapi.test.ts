@@ -28,7 +28,8 @@ before(async () => {
 });
 after(() => product[Symbol.asyncDispose]());
 
-const read = (path: string, token = product.token) => fetch(product.url + path, { headers: { authorization: `Bearer ${token}` } });
+const read = (path: string, token = product.token) =>
+  fetch(product.url + path, { headers: { authorization: `Bearer ${token}` }, redirect: 'manual' });
 
 const operations = (): { verb: string; path: string; operation: Operation }[] =>
   Object.entries(document.paths).flatMap(([path, verbs]) =>

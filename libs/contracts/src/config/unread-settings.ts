@@ -38,8 +38,6 @@ export const UNREAD_SETTINGS: readonly string[] = [
   'browser.downloadsDir',
   'browser.headless',
   'browser.profilesDir',
-  'browser.viewport.height',
-  'browser.viewport.width',
   'channels',
   'coalescer',
   'daemon.logging.tracing',

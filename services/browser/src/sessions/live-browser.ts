@@ -39,7 +39,8 @@ export function createLiveBrowser({ browser, viewport, now }: LiveBrowserOptions
     if (sessions.size >= MAX_SESSIONS) {
       throw new ServiceError('RESOURCE_EXHAUSTED', `The browser has ${MAX_SESSIONS} sessions, the maximum. Stop one.`);
     }
-    const context = await browser.newContext({ viewport: viewport(), acceptDownloads: false, serviceWorkers: 'allow' });
+    const { width, height } = viewport();
+    const context = await browser.newContext({ viewport: { width, height }, acceptDownloads: false, serviceWorkers: 'allow' });
     const session = createBrowserSession({ context, state, now });
     sessions.set(state.session, { session, close: () => context.close() });
     return session;

@@ -15,7 +15,7 @@ export const pages: readonly Page[] = [
     title: 'Chat',
     group: 'Operate',
     needs: ['agent.stream'],
-    wants: ['agent.cancel'],
+    wants: ['agent.cancel', 'agents.list'],
     load: async () => (await import('./Chat.tsx')).Chat,
   },
   { path: '/live', title: 'Live events', group: 'Operate', needs: [], load: async () => (await import('./LiveEvents.tsx')).LiveEvents },

@@ -4,6 +4,7 @@ import { request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { tempDir } from '@switchyard/testkit';
 import { startTestGateway, type TestGateway } from '../gateway.fixture.ts';
 
@@ -52,6 +53,23 @@ test('revalidates pages and caches assets for a year', async () => {
     [asset.headers.get('content-type'), asset.headers.get('cache-control')],
     ['text/javascript; charset=utf-8', 'public, max-age=31536000, immutable'],
   );
+});
+
+test('sends the compressed file that the client accepts', async () => {
+  await using dir = await tempDir();
+  await writeFile(join(dir.path, 'index.html'), PAGE);
+  await writeFile(join(dir.path, 'index.html.br'), brotliCompressSync(PAGE));
+  await writeFile(join(dir.path, 'index.html.gz'), gzipSync(PAGE));
+  await using gateway = await startTestGateway({ settings: { web: { enabled: true, path: dir.path } } });
+  for (const [accepted, sent] of [
+    ['gzip, br', 'br'],
+    ['gzip, br;q=0', 'gzip'],
+    ['deflate', null],
+  ] as const) {
+    const response = await fetch(`${gateway.url}/app/`, { headers: { 'accept-encoding': accepted } });
+    assert.deepEqual([response.headers.get('content-encoding'), response.headers.get('vary')], [sent, 'accept-encoding'], accepted);
+    assert.equal(await response.text(), PAGE);
+  }
 });
 
 test('the page forbids other origins and framing', async () => {
