@@ -1,7 +1,7 @@
 import type { MediaProvider } from './media-providers.ts';
 import type { ProviderTransport } from './provider-fetch.ts';
 
-/** What a call of a provider library needs. */
+/** The provider of a call, its key, and the transport for its requests. */
 export interface CallContext {
   provider: MediaProvider;
   key: string | undefined;

@@ -10,7 +10,7 @@ import type { RemoteFiles } from '../sources/remote-file.ts';
 
 export type MediaSettings = Settings<'media' | 'tts' | 'imageGen' | 'models' | 'providers' | 'security'>;
 
-/** What the handlers of this service share. */
+/** Dependencies of the handlers of this service. */
 export interface MediaDeps {
   settings: MediaSettings;
   bus: Bus;

@@ -30,6 +30,6 @@ export async function findGateReply({
   const waiting = pending.filter((request) => request.origin !== undefined && belongsTo(request, sessionKey));
   const [first] = waiting;
   if (!first) return undefined;
-  // Of several requests the sender has to name one.
+  // If several requests wait, the sender must name one.
   return { approved, selector: waiting.length === 1 ? first.requestId : '' };
 }
