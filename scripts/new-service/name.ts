@@ -5,9 +5,6 @@ import * as front from '@switchyard/contracts';
 const WORDS = /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/;
 const LONGEST = 32;
 
-/** Reserved names. */
-const KEPT: ReadonlyMap<string, string> = new Map([['dashboard', 'the web app']]);
-
 /** Identifiers that the generated files use for something else. */
 const WORDS_OF_FILES = new Set(
   ['add', 'again', 'app', 'assert', 'catalogue', 'collection', 'contract', 'data', 'elsewhere', 'entries', 'made', 'principal'].concat([
@@ -38,7 +35,6 @@ export function readName(name: string, root: string): ServiceNames | { refused: 
   for (const folder of ['services', 'libs']) {
     if (existsSync(`${root}${folder}/${name}`)) return { refused: `${folder}/${name} is there already; choose another name.` };
   }
-  if (KEPT.has(name)) return { refused: `${name} is kept for ${KEPT.get(name)}; choose another name.` };
   const declared = (front.SERVICES as readonly string[]).includes(name);
   const code = name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
   const refused = declared ? undefined : taken(code);

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { test } from 'node:test';
 import { callables, DISCOVER, publicMethods, type MethodScope, type TokenScope } from '@switchyard/contracts';
 import type { Running } from '../e2e/embedded.ts';
@@ -37,6 +38,9 @@ const PARAMS = { 'no such param': true };
 const PRIVATE = [...callables.values()].filter(({ kind }) => kind === 'operation').map(({ name }) => name);
 const UNKNOWN = [...PRIVATE, 'nobody.home', 'foobar', 'context.inspect', 'context.searchByConversation', '__proto__'];
 
+/** The bundled dashboard is served if it was built. */
+const DASHBOARD = existsSync(new URL('../../services/dashboard/dist/index.html', import.meta.url)) ? 200 : 404;
+
 /** Every route other than JSON-RPC: request, allowed tokens, and their response. The bodies are invalid, so that no turn runs. */
 const ROUTES: readonly Route[] = [
   { path: '/api/chat/history', scopes: ['rpc'], opened: 200 },
@@ -71,8 +75,9 @@ const ROUTES: readonly Route[] = [
   { path: '/hooks/any', body: '{}', scopes: 'anybody', opened: 404 },
   { path: '/health', scopes: 'anybody', opened: 200 },
   { path: '/api/health', scopes: 'anybody', opened: 200 },
-  { path: '/', scopes: 'anybody', opened: 404 },
-  { path: '/app/index.html', scopes: 'anybody', opened: 404 },
+  { path: '/', scopes: 'anybody', opened: DASHBOARD },
+  { path: '/app/index.html', scopes: 'anybody', opened: DASHBOARD },
+  { path: '/api/sign-in', body: '{}', scopes: 'anybody', opened: 400 },
   { path: '/livez', scopes: 'anybody', opened: 200 },
   { path: '/startupz', scopes: 'anybody', opened: 200 },
   { path: '/readyz', scopes: 'anybody', opened: 200 },

@@ -27,7 +27,7 @@ for (const [name, sentence] of [
   ['rpc', 'rpc.discover is answered at the edge; choose another name.'],
   ['subjects', '"subjects" means something else in code; choose another name.'],
   ['await', '"await" means something else in code; choose another name.'],
-  ['dashboard', 'dashboard is kept for the web app; choose another name.'],
+  ['dashboard', 'services/dashboard is there already; choose another name.'],
 ] as const) {
   test(`readName rejects "${name}" with a reason`, () => {
     assert.deepEqual(readName(name, root), { refused: sentence });

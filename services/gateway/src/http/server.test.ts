@@ -17,6 +17,7 @@ const OPEN = new Set([
   'OPTIONS /*',
   'OPTIONS /api/*',
   'GET /ws',
+  'POST /api/sign-in',
   'POST /hooks/webhook',
   'POST /hooks/*',
 ]);

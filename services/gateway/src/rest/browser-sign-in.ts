@@ -24,6 +24,7 @@ const DOC: RouteDoc = {
   description:
     'The token has the scopes of the ticket’s token, which needs scope admin, expires after 12 hours, and can be revoked by its id.',
   body: SignInBody,
+  example: { body: { ticket: 'ticket_0fGkQm3xY7Zs9LbR2cVd' } },
   responses: { 201: { description: 'The token.', schema: BrowserToken } },
   refusals: [401, 403],
 };
