@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { gzipSync } from 'node:zlib';
 import { createSource, putBlob } from '@switchyard/blob';
 import { utils, write } from '@e965/xlsx';
 import { principal, type TestService } from '@switchyard/testkit';
 import { testMedia } from './media.fixture.ts';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 const MAX_GROWTH_MIB = 50;
 /** The limit of the issue is 20 ms. Machines that run tests side by side are slower, so that only a blocked loop fails. */
@@ -59,10 +64,13 @@ test('hostile files end as a text or a named refusal, and the service stays resp
   // Each method loads its libraries once.
   const small = await putBlob(blobs, createSource(Buffer.from('hello')), { contentType: 'text/plain' });
   for (const call of Object.values(CALLS)) await call(app, Buffer.from('hello'), `/media/${small.id}.txt`).catch(() => undefined);
-  globalThis.gc?.();
+  collectGarbage();
   const before = process.memoryUsage().rss;
+  let grown = 0;
   delay.enable();
   for (const [name, file] of Object.entries(FILES)) {
+    // Without this the garbage of earlier files is counted, which is there for as long as there is room for it.
+    collectGarbage();
     const { id } = await putBlob(blobs, createSource(file), { contentType: 'application/octet-stream' });
     for (const [method, call] of Object.entries(CALLS)) {
       const problem = await call(app, file, `/media/${id}.ogg`).then(
@@ -72,10 +80,10 @@ test('hostile files end as a text or a named refusal, and the service stays resp
       const isNamed = problem === undefined || ['INVALID_ARGUMENT', 'FAILED_PRECONDITION'].includes(problem.code);
       assert.ok(isNamed, `${method} of ${name}: ${problem?.code} ${problem?.message}`);
     }
+    grown = Math.max(grown, (process.memoryUsage().rss - before) / 1_048_576);
   }
   delay.disable();
   const p99 = delay.percentile(99) / 1e6;
-  const grown = (process.memoryUsage().rss - before) / 1_048_576;
   assert.ok(p99 < MAX_DELAY_MS, `the event loop was ${p99.toFixed(1)} ms late`);
   assert.ok(grown < MAX_GROWTH_MIB, `the service grew by ${grown.toFixed(0)} MiB`);
 });
