@@ -51,6 +51,10 @@ test('classifyFile counts a suite on each profile as a cluster only where cluste
   assert.equal(classify({ ...files, 'tests/e2e/profiles.ts': 'await startProcess()' }, false), 'own');
 });
 
+test('classifyFile lets a file that measures times run alone', () => {
+  assert.equal(classify({ 'a.full.test.ts': "// alone: measures how soon work starts\nimport './b.ts';" }), 'alone');
+});
+
 test('sharesCluster finds suites that use the cluster of the test run', () => {
   assert.equal(
     sharesCluster('a', () => '{ shareCluster: true }'),

@@ -3,9 +3,9 @@ import { dirname, join, normalize } from 'node:path';
 
 /**
  * How a test file runs: `shared` with others in one process, `own` in a process of its own, or `cluster` in a process of its own that
- * starts a dozen more and takes the place of two.
+ * starts a dozen more and takes the place of two, or `alone` while no other file runs, because the file measures times.
  */
-export type FileClass = 'shared' | 'own' | 'cluster';
+export type FileClass = 'shared' | 'own' | 'cluster' | 'alone';
 
 /** Code that changes its process, measures it, or starts others: two such files cannot share a process. */
 const OWN_PROCESS: readonly RegExp[] = [
@@ -21,6 +21,8 @@ const OWN_PROCESS: readonly RegExp[] = [
   /\.contract\.ts'/,
   /^\/\/ own process:/m,
 ];
+
+const ALONE = /^\/\/ alone: /m;
 
 const CLUSTER = /\bonEachProfile\b|\bstartCluster\b|\bstartChaosCluster\b|\brunChaos\b|startProduct\('cluster'/;
 
@@ -44,6 +46,7 @@ export interface ClassifyOptions {
 /** Decides from the text of a test file and of its helpers how the file runs. */
 export function classifyFile(file: string, { read = readText, clusters }: ClassifyOptions): FileClass {
   const texts = [...collect(file, read).values()];
+  if (ALONE.test(read(file) ?? '')) return 'alone';
   if (clusters && texts.some((text) => CLUSTER.test(text))) return 'cluster';
   return texts.some((text) => OWN_PROCESS.some((pattern) => pattern.test(text))) ? 'own' : 'shared';
 }

@@ -54,7 +54,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.exit(1);
   });
 await runInSlots([...ordered.entries()], SLOTS, {
-  getSlots: ([, unit]) => (unit.class === 'cluster' ? 2 : 1),
+  getSlots: ([, { class: fileClass }]) => (fileClass === 'alone' ? SLOTS : fileClass === 'cluster' ? 2 : 1),
   async run([at, unit]) {
     const result = await servers.getEnv(at, { cluster: needsCluster(unit) }).then(
       (env) => runUnit(unit, { env: { ...shared, ...env } }),

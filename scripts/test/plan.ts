@@ -18,7 +18,7 @@ export interface PlanOptions {
 const MAX_BATCH_FILES = 30;
 const MAX_BATCH_MS = 20_000;
 /** Durations of files that never ran here. */
-const ESTIMATES_MS: Readonly<Record<FileClass, number>> = { shared: 300, own: 3_000, cluster: 30_000 };
+const ESTIMATES_MS: Readonly<Record<FileClass, number>> = { shared: 300, own: 3_000, cluster: 30_000, alone: 60_000 };
 
 interface Candidate {
   file: string;

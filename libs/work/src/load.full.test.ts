@@ -1,3 +1,4 @@
+// alone: measures how soon the last of 10,000 documents starts
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
