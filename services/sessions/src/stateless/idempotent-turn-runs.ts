@@ -15,6 +15,7 @@ import type { KeyedTurnDocument } from '../model/keyed-turn-document.ts';
 import { storeExpiringText } from '../model/stored-text.ts';
 import type { BodyDocument } from '../model/text-document.ts';
 import { turnTimedOut, turnCancelled } from '../turns/store/turn-errors.ts';
+import { isFenced } from '../turns/store/turn-store.ts';
 import { createFrameWriter, type FrameWriter } from '../frames/frame-publisher.ts';
 import type { FrameLogQuota } from '../frames/frame-log-quota.ts';
 import type { RunningTurns } from '../turns/ending/running-turns.ts';
@@ -112,9 +113,10 @@ export function createIdempotentTurnRuns(deps: IdempotentTurnRunsDeps): Idempote
       try {
         const accepted = await turn.next();
         if (!accepted.done) await publishFrame(run, accepted.value);
-      } catch (error) {
+      } catch (cause) {
+        const error = toTurnError(lease, cause);
         const free = lease.fence === 1 || !isResponse(run);
-        return end(deps, run, { error: toServiceError(error), free, onEnd: () => started.reject(error) });
+        return end(deps, run, { error, free, onEnd: () => started.reject(error) });
       }
       started.resolve();
       return runToEnd(run, turn);
@@ -151,10 +153,11 @@ async function play(deps: IdempotentTurnRunsDeps, run: Run, turn: ReturnType<typ
   } catch (error) {
     const { signal } = run.stop;
     const cause: unknown = signal.aborted ? signal.reason : error;
-    if (!isResponse(run) || run.lease.document.toolsCalled || !isStopping(cause))
-      return end(deps, run, { error: toServiceError(cause), free: false });
+    if (!isResponse(run) || run.lease.document.toolsCalled || !(isStopping(cause) || isFenced(cause)))
+      return end(deps, run, { error: toTurnError(run.lease, cause), free: false });
     run.frames.close();
-    return { retryAt: deps.store.now() };
+    // After a takeover this write misses, and the other replica goes on.
+    return { retryAt: deps.store.now(), onSettled: (isWritten) => (isWritten ? undefined : logFenced(deps, run)) };
   }
 }
 
@@ -298,6 +301,11 @@ function shuttingDown(): ServiceError {
   });
 }
 
-function toServiceError(error: unknown): ServiceError {
+/**
+ * Returns the error that the client of a turn gets. A busy process gives its lease up by its own clock although no replica has taken the
+ * turn over, so that the lost lease is the failure that the client sees.
+ */
+export function toTurnError({ document }: Pick<Lease<KeyedTurnDocument>, 'document'>, error: unknown): ServiceError {
+  if (isFenced(error)) return turnInterrupted(document);
   return error instanceof ServiceError ? error : new ServiceError('INTERNAL', 'Internal error', { cause: error });
 }

@@ -117,6 +117,31 @@ test('a failed turn releases its key unless a tool was called; then the failure 
   assert.deepEqual(await sendMessage(app.bus, acts), first);
 });
 
+// The lease is given up at its first renewal, long before another replica could take the turn over.
+const GIVEN_UP = { leaseMs: 600_000, renewMs: 1_000, giveUpMs: 900, pollMs: 20 };
+
+test('a response whose lease is given up without a takeover runs again', async () => {
+  await using upstream = await startUpstream();
+  await using app = await withUpstream(upstream, { timing: GIVEN_UP });
+  upstream.respond({ kind: 'stall', text: 'x', afterTokens: 1 }, { kind: 'text', text: 'second answer' });
+  const { turnId } = await sendMessage(app.bus, { response: { echo: {} } });
+  const { state, failure, result } = await ended(app.bus, turnId);
+  assert.deepEqual([state, failure, result?.response], ['done', undefined, 'second answer']);
+});
+
+test('a turn that cannot run again reports an interruption when its lease is given up, and releases its key', async () => {
+  await using upstream = await startUpstream();
+  await using app = await withUpstream(upstream, { timing: GIVEN_UP });
+  upstream.respond({ kind: 'stall', text: 'x', afterTokens: 1 }, { kind: 'text', text: 'second answer' });
+  const interrupted = request();
+  const received = listen(app.bus, interrupted.turnId);
+  await app.bus.call('turns.once', interrupted);
+  const [frame] = (await received.until('error')).slice(-1);
+  const { code, details } = frame?.type === 'error' ? frame.error : assert.fail();
+  assert.deepEqual([code, details?.['reason'], details?.['retryable']], ['UNAVAILABLE', 'INTERRUPTED', true]);
+  assert.notEqual((await sendMessage(app.bus)).turnId, interrupted.turnId);
+});
+
 test('a key is free after a day and not before, and never while its turn runs', () => {
   const DAY = 86_400_000;
   const turn = {

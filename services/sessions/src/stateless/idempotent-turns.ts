@@ -10,6 +10,7 @@ import { turnPoisoned } from '../turns/store/turn-errors.ts';
 import {
   createIdempotentTurnRuns,
   turnInterrupted,
+  toTurnError,
   isKeyFree,
   type RequestedRun,
   type TurnCaller,
@@ -74,7 +75,7 @@ export function createIdempotentTurns(deps: IdempotentTurnsDeps): IdempotentTurn
       if (previous !== undefined && !(await addLink(deps, lease, previous))) return await runs.refuse(lease, request, unknownPrevious());
       return await runs.run(lease, request);
     } catch (error) {
-      request.started.reject(error);
+      request.started.reject(toTurnError(lease, error));
       throw error;
     }
   }
