@@ -1,6 +1,5 @@
-// Requests of popular clients on the lenient path, with a token that is not lenient. A request with `recorded` was sent by that package in
-// a tool loop against the development models. Its long texts are cut, its ids, paths and most of its tools are replaced or left out.
-// The other requests are written by hand.
+// Requests of popular clients on the lenient path, with a token that is not lenient. A request with `recorded` was sent by that package.
+// Its long texts are cut, its ids, paths and most of its tools are replaced or left out. The other requests are written by hand.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, test } from 'node:test';
@@ -56,6 +55,12 @@ for (const request of requests) {
     assert.equal((await post('/v1', request)).status, request.isStrict ? 200 : 400);
   });
 }
+
+test('/openai/v1/models lists the configured model for a client that selects one', async () => {
+  const response = await fetch(`${product.url}/openai/v1/models`, { headers: { authorization: `Bearer ${product.token}`, accept: '*/*' } });
+  const { object, data } = (await response.json()) as { object: string; data: { id: string; object: string }[] };
+  assert.deepEqual([response.status, object, data.find(({ id }) => id === 'lab/one')?.object], [200, 'list', 'model']);
+});
 
 test('Codex: a patch comes back as the call of a custom tool', async () => {
   const [first] = requests;
