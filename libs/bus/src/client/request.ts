@@ -115,7 +115,8 @@ class PendingRequest implements PendingReply {
   readonly #request: Request;
   readonly #onReply: (reply: Reply) => void;
   readonly #startedAt = performance.now();
-  #lastReplyAt = this.#startedAt;
+  /** By `mux.activeMs()`. */
+  #lastReplyAt: number;
   #id = 0;
   /** Cancels the upload of large params. Set during the upload only. */
   #upload: AbortController | undefined;
@@ -124,6 +125,7 @@ class PendingRequest implements PendingReply {
     this.#context = context;
     this.#request = request;
     this.#onReply = onReply;
+    this.#lastReplyAt = context.mux.activeMs();
   }
 
   send(): void {
@@ -140,7 +142,7 @@ class PendingRequest implements PendingReply {
     this.#upload = new AbortController();
     this.#lastReplyAt = Infinity; // no service has the call during the upload
     void publishLargeRequest(this.#context, this.#id, this.#request, this.#upload.signal).then((failure) => {
-      this.#lastReplyAt = performance.now();
+      this.#lastReplyAt = this.#context.mux.activeMs();
       if (failure !== undefined && mux.close(this.#id)) this.#onReply({ error: failure });
     });
   }
@@ -152,7 +154,7 @@ class PendingRequest implements PendingReply {
   onMessage(message: Message): void {
     const { callable } = this.#request;
     if (isHeartbeat(message)) {
-      this.#lastReplyAt = performance.now();
+      this.#lastReplyAt = this.#context.mux.activeMs();
       return;
     }
     this.#context.mux.complete(this.#id);
@@ -164,8 +166,9 @@ class PendingRequest implements PendingReply {
   }
 
   extendMs(): number {
-    const { silenceMs } = this.#context.calls;
-    return Math.min(this.#lastReplyAt + silenceMs - performance.now(), silenceMs, this.#left());
+    const { calls, mux } = this.#context;
+    const { silenceMs } = calls;
+    return Math.min(this.#lastReplyAt + silenceMs - mux.activeMs(), silenceMs, this.#left());
   }
 
   onDeadline(): void {

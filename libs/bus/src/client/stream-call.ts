@@ -80,6 +80,7 @@ interface StreamState extends StreamRequest {
   context: BusContext;
   id: number;
   nextSeq: number;
+  /** By `mux.activeMs()`. */
   lastFrameAt: number;
   /** Checks periodically whether a frame has arrived. */
   silenceTimer: NodeJS.Timeout | undefined;
@@ -104,7 +105,7 @@ function startStream(context: BusContext, options: StreamRequest): () => void {
     context,
     id: 0,
     nextSeq: 0,
-    lastFrameAt: performance.now(),
+    lastFrameAt: context.mux.activeMs(),
     silenceTimer: undefined,
     closed: undefined,
     lagCheckScheduled: false,
@@ -137,7 +138,7 @@ function startStream(context: BusContext, options: StreamRequest): () => void {
 
 function onMessage(state: StreamState, message: Message): void {
   const { callable } = state.request;
-  state.lastFrameAt = performance.now();
+  state.lastFrameAt = state.context.mux.activeMs();
   const error = readError(callable, message);
   const seq = message.header(SEQ);
   // An error before the first frame, or from another sender, has no sequence number.
@@ -181,7 +182,8 @@ function acceptChunk(state: StreamState, data: Uint8Array): void {
 }
 
 function watchSilence(state: StreamState): void {
-  const remaining = state.lastFrameAt + state.context.streams.silenceMs - performance.now();
+  const { streams, mux } = state.context;
+  const remaining = state.lastFrameAt + streams.silenceMs - mux.activeMs();
   if (remaining > 0) state.silenceTimer = setTimeout(watchSilence, remaining, state);
   else cancelStream(state, streamSilentError(state.request.callable));
 }

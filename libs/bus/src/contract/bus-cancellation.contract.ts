@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { contracts, ServiceError } from '@switchyard/contracts';
 import type { Ctx } from '../client/bus.ts';
 import { isHeartbeat } from '../wire/errors.ts';
-import { alice, callable, REPEATABLE, untilAborted, to, version, type BusFixture } from './bus-fixture.contract.ts';
+import { alice, blockEventLoop, callable, REPEATABLE, untilAborted, to, version, type BusFixture } from './bus-fixture.contract.ts';
 
 /** Deadlines, cancellation and drain, on both sides. */
 export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
@@ -80,6 +80,24 @@ export function leavingContract({ withBuses, withSecrets }: BusFixture): void {
       await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version });
       const caller = await join({ service: 'sessions', calls });
       assert.deepEqual(await caller.call('secrets.resolve', { name: 'A', to }), { value: 'at-last' });
+    });
+  });
+
+  test('a call survives a pause of its own process that is longer than the permitted silence', async () => {
+    const calls = { aliveMs: 20, silenceMs: 100 };
+    await withBuses(async (join) => {
+      const owner = await join({ service: 'secrets', calls });
+      const [started, reply] = [Promise.withResolvers<void>(), Promise.withResolvers<{ value: string }>()];
+      const resolve = () => {
+        started.resolve();
+        return reply.promise;
+      };
+      await owner.serve(contracts.secrets, { 'secrets.resolve': resolve }, { version });
+      const call = (await join({ service: 'sessions', calls })).call('secrets.resolve', { name: 'A', to });
+      await started.promise;
+      blockEventLoop(3 * calls.silenceMs);
+      setTimeout(() => reply.resolve({ value: 'at-last' }), calls.aliveMs / 2);
+      assert.deepEqual(await call, { value: 'at-last' });
     });
   });
 

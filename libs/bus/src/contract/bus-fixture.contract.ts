@@ -22,6 +22,12 @@ export const REPEATABLE = { mayHaveRun: true, retryable: true };
 export const FINAL = { mayHaveRun: true, retryable: false };
 export const callable = (name: string): Callable => callables.get(name) as Callable;
 
+/** Blocks the event loop, as a garbage collection or a starved processor does. */
+export function blockEventLoop(ms: number): void {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+}
+
 export type Join = (options?: Partial<BusOptions>) => Promise<Bus>;
 
 /** Buses and services for contract tests. */

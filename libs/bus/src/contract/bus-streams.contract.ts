@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ServiceError, subjects, type Chunk } from '@switchyard/contracts';
 import { formatHeaders } from '../wire/headers.ts';
-import { aborted, callable, delta, endless, FINAL, heard, result, turn, type BusFixture } from './bus-fixture.contract.ts';
+import { aborted, blockEventLoop, callable, delta, endless, FINAL, heard, result, turn, type BusFixture } from './bus-fixture.contract.ts';
 
 /** Order of frames, and the ways a stream can end. */
 export function streamContract({ withBuses, withTurns }: BusFixture): void {
@@ -155,6 +155,28 @@ export function streamContract({ withBuses, withTurns }: BusFixture): void {
         assert.deepEqual(seen, [0]);
       },
       { aliveMs: 40, silenceMs: 150 },
+    );
+  });
+
+  test('a stream survives a pause of its own process that is longer than the permitted silence', async () => {
+    const silenceMs = 150;
+    const started = Promise.withResolvers<void>();
+    const reply = Promise.withResolvers<void>();
+    await withTurns(
+      async function* () {
+        started.resolve();
+        await reply.promise;
+        yield delta(0);
+        return result;
+      },
+      async (reader) => {
+        const first = reader.stream('turns.run', turn).next();
+        await started.promise;
+        blockEventLoop(3 * silenceMs);
+        setTimeout(reply.resolve, 10);
+        assert.equal((await first).done, false);
+      },
+      { aliveMs: 40, silenceMs },
     );
   });
 

@@ -5,6 +5,8 @@ import type { Message, Transport } from './transport.ts';
 
 /** Resolution of deadlines. One timer serves all of them. */
 const SWEEP_INTERVAL_MS = 20;
+/** A sweep that runs this much later than planned shows that the process was paused or its event loop blocked. */
+const MIN_PAUSE_MS = 100;
 /** Reply subjects kept for reuse. nats-server caches subject lookups, so a reused subject is routed about three times faster. */
 const MAX_FREE_SLOTS = 256;
 
@@ -38,6 +40,11 @@ export interface Mux {
   /** Fails all pending calls and stops the timer. */
   shutDown(): void;
   isShutDown(): boolean;
+  /**
+   * Milliseconds by a clock that stops while this process is paused or its event loop is blocked. Messages arrive in that time but are not
+   * read, so that the silence of a service is measured by this clock.
+   */
+  activeMs(): number;
   /** Number of pending calls. */
   readonly size: number;
 }
@@ -130,6 +137,7 @@ export function createMux(transport: Pick<Transport, 'inbox' | 'subscribe'>, nam
       failAll(busClosedError());
     },
     isShutDown: () => stopped,
+    activeMs: () => performance.now() - sweep.pausedMs(),
     get size() {
       return used;
     },
@@ -140,6 +148,8 @@ interface Sweep {
   /** Schedules a check of the slot at `until` (`performance.now()`) or earlier. */
   add(slot: Slot, deadline: number): void;
   stop(): void;
+  /** Sum of the pauses of this process while calls were pending. */
+  pausedMs(): number;
 }
 
 /** Checks each slot at most once per tick, however many calls used it. A free slot stays scheduled until its tick. */
@@ -147,9 +157,20 @@ function createSweep(onDue: (slot: Slot) => void, isIdle: () => boolean): Sweep 
   const buckets = new Map<number, Slot[]>();
   let timer: NodeJS.Timeout | undefined;
   let lastTick = 0;
+  let sweptAt = 0;
+  let pausedMs = 0;
+
+  /** Returns the length of the pause since the last sweep, or 0. */
+  function getPause(now: number): number {
+    const lateMs = timer === undefined ? 0 : now - sweptAt - SWEEP_INTERVAL_MS;
+    return lateMs < MIN_PAUSE_MS ? 0 : lateMs;
+  }
 
   function sweep(): void {
-    const now = toTick(performance.now());
+    const sweepAt = performance.now();
+    pausedMs += getPause(sweepAt);
+    sweptAt = sweepAt;
+    const now = toTick(sweepAt);
     while (lastTick < now) {
       const dueSlots = buckets.get(++lastTick);
       if (dueSlots === undefined) continue;
@@ -175,7 +196,8 @@ function createSweep(onDue: (slot: Slot) => void, isIdle: () => boolean): Sweep 
   return {
     add(slot, deadline) {
       if (timer === undefined) {
-        lastTick = toTick(performance.now());
+        sweptAt = performance.now();
+        lastTick = toTick(sweptAt);
         timer = setInterval(sweep, SWEEP_INTERVAL_MS);
       }
       const tick = toTick(deadline) + 1;
@@ -186,6 +208,7 @@ function createSweep(onDue: (slot: Slot) => void, isIdle: () => boolean): Sweep 
       else bucket.push(slot);
     },
     stop,
+    pausedMs: () => pausedMs + getPause(performance.now()),
   };
 }
 
