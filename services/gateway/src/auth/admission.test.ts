@@ -105,6 +105,26 @@ describe('browser requests', () => {
     assert.equal(plain.statusCode, 404);
   });
 
+  test('may delete a response from a listed origin, by both paths', async () => {
+    await using gateway = await startTestGateway({ settings: { corsOrigins: ['https://app.example'] } });
+    const headers = { origin: 'https://app.example', 'access-control-request-method': 'DELETE' };
+    for (const path of ['/v1/responses/resp_1', '/openai/v1/responses/resp_1']) {
+      const { statusCode, headers: answer } = await sendRaw(gateway, path, { method: 'OPTIONS', headers });
+      assert.deepEqual([statusCode, answer['access-control-allow-methods']], [204, 'DELETE, GET, POST, OPTIONS'], path);
+    }
+  });
+
+  test('may read the headers that the SDKs read', async () => {
+    await using gateway = await startTestGateway({ settings: { corsOrigins: ['https://app.example'] } });
+    const { headers } = await sendRaw(gateway, '/v1/models', { method: 'GET', headers: { origin: 'https://app.example' } });
+    const exposed = String(headers['access-control-expose-headers']).toLowerCase().split(', ');
+    const sdkHeaders = ['x-request-id', 'retry-after', 'retry-after-ms', 'x-should-retry', 'x-ratelimit-remaining-requests'];
+    assert.deepEqual(
+      sdkHeaders.filter((name) => !exposed.includes(name)),
+      [],
+    );
+  });
+
   test('may read the response of every route from a listed origin', async () => {
     await using gateway = await startTestGateway({ settings: { corsOrigins: ['https://app.example'] } });
     const origin = 'https://app.example';

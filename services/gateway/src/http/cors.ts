@@ -8,8 +8,14 @@ import { NOT_FOUND, refuse } from '../request/refusal.ts';
 type OriginCheck = Pick<Admission, 'checkHostAndOrigin'>;
 
 const ALLOWED_METHODS = 'GET, POST, OPTIONS';
+/** The only routes with `DELETE` that a browser may call. */
+const DELETABLE = /^\/v1\/responses\/[^/]/;
 const ALLOWED_HEADERS = ['Authorization', 'Content-Type', 'Last-Event-ID', 'Idempotency-Key', 'X-Request-Id'];
-const EXPOSED_HEADERS = 'X-Request-Id, Retry-After, Retry-After-Ms, RateLimit, RateLimit-Policy, X-Switchyard-Warning';
+/** Headers that the SDKs read, besides those that every page may read. Without `X-Should-Retry` they repeat a turn that has run. */
+const EXPOSED_HEADERS = [
+  'X-Request-Id, Retry-After, Retry-After-Ms, X-Should-Retry, RateLimit, RateLimit-Policy',
+  'X-RateLimit-Limit-Requests, X-RateLimit-Remaining-Requests, X-RateLimit-Reset-Requests, X-Switchyard-Warning',
+].join(', ');
 const MAX_AGE_S = 3_600;
 /** The name of a header field (RFC 9110, section 5.1). */
 const FIELD_NAME = /^[\w!#$%&'*+.^`|~-]+$/;
@@ -39,7 +45,7 @@ function sendPreflight(admission: OriginCheck, request: FastifyRequest, reply: F
   return reply
     .code(204)
     .headers({
-      'access-control-allow-methods': ALLOWED_METHODS,
+      'access-control-allow-methods': DELETABLE.test(request.url) ? `DELETE, ${ALLOWED_METHODS}` : ALLOWED_METHODS,
       'access-control-allow-headers': getAllowedHeaders(request.headers['access-control-request-headers']),
       'access-control-max-age': String(MAX_AGE_S),
     })
