@@ -35,6 +35,11 @@ test('the README shows five ways to send a turn', () => {
   assert.equal(findCommands('README.md', chapter).length, 5);
 });
 
+test('the README names the base URL for OpenAI clients and the command that prints it', () => {
+  const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+  assert.match(readme, /`bin\/switchyard url --openai` \(`<address>\/openai\/v1`\)/);
+});
+
 test('the commands of the banner work', async () => {
   await using folder = await createCheckout();
   await using product = await startEmbedded();

@@ -29,6 +29,7 @@ test('banner lists version, addresses, token and commands', () => {
     'openai/gpt-5',
     'metrics    http://127.0.0.1:9464/metrics',
     run.url,
+    'OpenAI /openai/v1',
     'sy_pat_x',
     'some/where/token',
   ]) {
