@@ -55,6 +55,14 @@ export function closeStalledSockets({
     return false;
   }
 
+  function findStalled(isCandidate: (connection: Connection) => boolean): Connection | undefined {
+    const before = now() - EVICTABLE_AFTER_MS;
+    for (const [connection, { since }] of unread) if (since <= before && isCandidate(connection)) return connection;
+    for (const connection of connections.all)
+      if (connection.incompleteBytes > 0 && connection.incompleteSince <= before && isCandidate(connection)) return connection;
+    return undefined;
+  }
+
   const timer = setInterval(() => {
     const { stallTimeoutMs, requestTimeoutMs } = settings.current.gateway;
     for (const connection of unread.keys()) if (!connections.all.has(connection)) unread.delete(connection);
@@ -69,12 +77,9 @@ export function closeStalledSockets({
 
   return {
     evict(isCandidate) {
-      for (const [connection, { since }] of unread) {
-        if (now() - since < EVICTABLE_AFTER_MS || !isCandidate(connection)) continue;
-        close(connection);
-        return true;
-      }
-      return false;
+      const connection = findStalled(isCandidate);
+      if (connection) close(connection);
+      return connection !== undefined;
     },
     [Symbol.dispose]: () => clearInterval(timer),
   };
