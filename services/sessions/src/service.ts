@@ -175,8 +175,10 @@ export function defineSessions(timing: SessionsTiming = {}) {
           syncMs: timing.storageSyncMs ?? STORAGE_SYNC_INTERVAL_MS,
         }),
       );
+      const loads = createLoadBudget();
       const common = {
         ...data,
+        loads,
         store,
         storage,
         bus,
@@ -218,10 +220,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
       gauges.defer(observeTurns(runner, data.turns));
       const { turnDeadlineMs = TURN_DEADLINE_MS, pollMs = POLL_INTERVAL_MS } = timing;
       const runs = own.use(createRunningTurns({ bus })); // stateless turns
-      const loads = createLoadBudget();
-      const once = own.use(
-        createIdempotentTurns({ ...gated, loads, shares, runs, timing: { ...LEASE_TIMING, ...timing }, turnDeadlineMs }),
-      );
+      const once = own.use(createIdempotentTurns({ ...gated, shares, runs, timing: { ...LEASE_TIMING, ...timing }, turnDeadlineMs }));
       const reading = { ...data, storage, clock: systemClock };
       const emptying = createSessionReset({ ...reading, store, onEnded: (tenant, key) => subAgents.sweep(tenant, key) });
       const subAgents = own.use(
@@ -272,7 +271,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'session.history': sessionHistory({ ...reading, loads }),
         'session.list': sessionList({ ...reading, store }),
         'session.export': sessionExport({ ...reading, loads }),
-        'session.delete': sessionDelete({ ...reading, bus, emptying }),
+        'session.delete': sessionDelete({ ...reading, bus, emptying, loads }),
         'session.reset': sessionReset({ ...data, store, emptying }),
         'session.reset_conversation': sessionResetConversation({ ...reading, store, emptying }),
         'session.compact': sessionCompact({ ...reading, store, compaction }),

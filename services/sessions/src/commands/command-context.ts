@@ -5,6 +5,7 @@ import type { Compaction } from '../context/compaction/compaction.ts';
 import type { Recall, SessionRef } from '../context/exchange-cache.ts';
 import type { FrameWriter } from '../frames/frame-publisher.ts';
 import type { Effect, Preferences } from '../model/session-document.ts';
+import type { LoadBudget } from '../sessions/load-budget.ts';
 import type { BodyDocument } from '../model/text-document.ts';
 import type { SummaryDocument } from '../model/summary-document.ts';
 import type { TurnDocument } from '../model/turn-document.ts';
@@ -17,6 +18,7 @@ export interface CommandDeps {
   compaction: Pick<Compaction, 'compact'>;
   recall: Pick<Recall, 'last'>;
   models: Models;
+  loads?: LoadBudget;
   store: Pick<Store, 'now'>;
 }
 

@@ -2,6 +2,7 @@ import { SessionLabel } from '@switchyard/contracts';
 import { getLength } from '../context/conversation-size.ts';
 import { getSummaries } from '../context/compaction/summary-builder.ts';
 import { coveredTo } from '../context/compaction/summary-tree.ts';
+import { CONVERSATION_BYTES } from '../sessions/load-budget.ts';
 import { loadHistory } from '../sessions/session-directory.ts';
 import { preferring, type Answer, type CommandRequest } from './command-context.ts';
 import { chooseModel } from './model-command.ts';
@@ -117,7 +118,9 @@ function budget(command: CommandRequest): Answer {
   return { text: `The next turn may use ${tokens} tokens.`, effect: { preferences: preferring(command, { budget: tokens }) } };
 }
 
-async function transcript({ deps, options: { hold }, args }: CommandRequest): Promise<Answer> {
+async function transcript({ deps, options: { hold, signal }, args }: CommandRequest): Promise<Answer> {
+  const { createdBy, userId } = hold.session;
+  using _held = await deps.loads?.take({ tenant: hold.tenant, client: createdBy ?? userId }, CONVERSATION_BYTES, signal);
   const texts = await loadHistory(deps, hold, hold.session);
   const lines = texts.map(({ role, content, timestamp }) => `**${role}** (${new Date(timestamp).toISOString()})\n\n${content}`);
   const where = args === '' ? [] : [`Workspaces are not implemented yet. The file ${args} would contain:`];

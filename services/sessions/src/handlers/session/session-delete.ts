@@ -1,6 +1,7 @@
 import type { Bus, Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
 import { loadHistory, type HistoryDeps } from '../../sessions/session-directory.ts';
+import { CONVERSATION_BYTES, type LoadBudget } from '../../sessions/load-budget.ts';
 import type { ResetSession } from '../../sessions/session-reset.ts';
 
 /** Bytes of the reply besides the transcript. */
@@ -9,13 +10,15 @@ const ENVELOPE_BYTES = 16_384;
 export interface SessionDeleteDeps extends HistoryDeps {
   bus: Pick<Bus, 'maxPayload'>;
   emptying: ResetSession;
+  loads: LoadBudget;
 }
 
 /** Deletes a session and its messages. The reply contains the only remaining copy of the transcript. */
-export function sessionDelete({ bus, emptying, ...reading }: SessionDeleteDeps): Handler<'session.delete'> {
-  return ({ session_key }, { principal }) =>
+export function sessionDelete({ bus, emptying, loads, ...reading }: SessionDeleteDeps): Handler<'session.delete'> {
+  return ({ session_key }, { principal, signal }) =>
     emptying(principal, session_key, async (session, idle) => {
       const { key, metadata } = session;
+      using _held = await loads.take(principal, CONVERSATION_BYTES, signal);
       const texts = await loadHistory(reading, principal, session);
       const transcript = { messages: texts, metadata, messageCount: texts.length };
       if (Buffer.byteLength(JSON.stringify(transcript)) > bus.maxPayload - ENVELOPE_BYTES) {

@@ -8,6 +8,7 @@ import type { Agent } from '../../agents/agent-directory.ts';
 import type { Budgets } from '../../budgets/budgets.ts';
 import type { Beginnings } from '../../context/history-prefix-cache.ts';
 import type { Compaction } from '../../context/compaction/compaction.ts';
+import type { LoadBudget } from '../../sessions/load-budget.ts';
 import type { StorageQuota } from '../../storage/storage-quota.ts';
 import type { Screening } from '../../screening/screening.ts';
 import type { QueueMode } from '../../queue/queue-policy.ts';
@@ -47,6 +48,8 @@ export interface TurnRunDeps {
   failover?: Failover;
   /** Without it stored bytes are not counted. */
   storage?: Pick<StorageQuota, 'add'>;
+  /** Without it `/export` loads a conversation at once. */
+  loads?: LoadBudget;
   /** Without it usage is not limited. */
   budgets?: Budgets;
   tools: CreateToolBox;
