@@ -31,7 +31,7 @@ export * from './sessions/turn-usage.ts';
 export * from './sessions/usage-event.ts';
 export * from './sessions/turns.ts';
 export type { AbortReason, FilteredReason } from './sessions/events.ts';
-export type { ApprovalRequest, ApprovalResolution } from './sessions/admin-approval.ts';
+export { MAX_ANSWER_CHARS, type ApprovalRequest, type ApprovalResolution } from './sessions/admin-approval.ts';
 export { TurnEvidence, type Screened, type StepEvidence, type ToolEvidence } from './sessions/evidence.ts';
 export { SessionLabel } from './sessions/session-records.ts';
 export type { ResponseState } from './sessions/responses.ts';

@@ -214,6 +214,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         gate: gates.gate,
         answerApproval: gates.answerInChat,
         findGateReply: gates.findReply,
+        questions: gates.questions,
         withdrawApproval: (tenant: string, requestId: string) => gates.approvals.withdraw(tenant, requestId),
       };
       const runner = openRunner({ ...gated, own, timing, shares, compaction });

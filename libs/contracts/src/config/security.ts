@@ -62,7 +62,14 @@ export const security = z
       .prefault({})
       .describe('requests to addresses that agents, pages and messages name'),
     actionConfirmation: z
-      .strictObject({ requireForDestructive: flag(true), requireForSensitive: flag(false), autoApprove: texts() })
+      .strictObject({
+        requireForDestructive: flag(true),
+        requireForSensitive: flag(false),
+        requireWhenTainted: flag(true).describe(
+          'destructive calls of a turn that has read text from outside require the approval of a person, whatever lifts the gate otherwise',
+        ),
+        autoApprove: texts(),
+      })
       .prefault({}),
     agentToAgent,
     secrets: z.strictObject({ enabled: flag(false), dbPath: text('secrets.db') }).prefault({}),

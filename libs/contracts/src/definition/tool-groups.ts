@@ -40,6 +40,14 @@ const COMBINED_GROUPS: Readonly<Record<string, readonly ToolGroup[]>> = {
   supervisor: ['supervisor', 'heartbeat'],
 };
 
+/** Groups of tools whose results contain text of third parties: pages, messages, attachments, answers of other servers. */
+const UNTRUSTED_GROUPS: ReadonlySet<ToolGroup> = new Set(['web', 'browser', 'media', 'message', 'platform_actions', 'skills', 'mcp']);
+
+/** Returns whether results of the group's tools may contain text from outside. */
+export function isUntrustedGroup(group: ToolGroup): boolean {
+  return UNTRUSTED_GROUPS.has(group);
+}
+
 /** Returns whether `group:<name>` includes the group. */
 export function includesGroup(name: string, group: ToolGroup): boolean {
   return Object.hasOwn(COMBINED_GROUPS, name) ? COMBINED_GROUPS[name]?.includes(group) === true : name === group;

@@ -3,7 +3,7 @@ import { AgentId, Count, DurationMs, JsonObject, NoParams, SessionKey, Timestamp
 import { defineMethods } from '../definition/define.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
-/** An agent's tool call that waits for a human. */
+/** An agent's tool call that waits for a person: for an approval, or with the action `ask_user` for an answer. */
 export const ApprovalRequest = z.object({
   requestId: boundedString(MAX.id),
   toolName: boundedString(MAX.name),
@@ -15,6 +15,7 @@ export const ApprovalRequest = z.object({
   createdAt: Timestamp,
   timeoutMs: DurationMs,
   channelType: boundedString(MAX.name).optional(),
+  tainted: z.literal(true).optional().describe('the turn has read text from outside, which may have caused the call'),
 });
 
 /** How a request ended; `approvedBy` names the decider also when the answer was no. */
@@ -49,6 +50,9 @@ export const approvalExample = {
 
 const Approved = z.boolean().describe('true approves, false denies');
 const Reason = z.string().max(2000).optional();
+/** Longest answer to a question. Longer messages are truncated. */
+export const MAX_ANSWER_CHARS = 20_000;
+const Answer = z.string().min(1).max(MAX_ANSWER_CHARS).optional();
 
 export const adminApprovalMethods = defineMethods({
   'admin.approval.clearDenialCache': {
@@ -61,7 +65,7 @@ export const adminApprovalMethods = defineMethods({
     examples: [{ params: {}, result: { cleared: true } }],
   },
   'admin.approval.pending': {
-    summary: 'Lists the tool calls that wait for a decision, oldest first.',
+    summary: 'Lists the tool calls that wait for a person, oldest first: for a decision, or with the action ask_user for an answer.',
     scope: 'admin',
     params: NoParams,
     result: PendingApprovals,
@@ -70,11 +74,16 @@ export const adminApprovalMethods = defineMethods({
     examples: [{ params: {}, result: { requests: [approvalExample], total: 1 } }],
   },
   'admin.approval.resolve': {
-    summary: 'Approves or denies one waiting tool call.',
+    summary: 'Approves or denies one waiting tool call, or answers one question of an agent.',
     scope: 'admin',
-    params: z.strictObject({ id: z.string().min(1).max(MAX.id), approved: Approved, reason: Reason }),
+    params: z.strictObject({
+      id: z.string().min(1).max(MAX.id),
+      approved: Approved,
+      reason: Reason,
+      answer: Answer.describe('required to answer a question (action ask_user); false declines the question'),
+    }),
     result: ApprovalResolved,
-    errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'INVALID_ARGUMENT'],
     emits: ['approval:resolved', 'audit:event'],
     examples: [
       {
@@ -84,7 +93,7 @@ export const adminApprovalMethods = defineMethods({
     ],
   },
   'admin.approval.resolveAll': {
-    summary: 'Approves or denies every waiting tool call, of one session or of all.',
+    summary: 'Approves or denies every waiting tool call, of one session or of all. Questions of agents are left out.',
     scope: 'admin',
     params: z.strictObject({
       approved: Approved,

@@ -79,7 +79,14 @@ const progress = [
     name: boundedString(MAX.name),
     state: z.enum(['called', 'succeeded', 'failed', 'interrupted']),
   }),
-  z.object({ ...said, type: z.literal('approval'), requestId: boundedString(MAX.id), action: boundedString(MAX.line) }),
+  z.object({
+    ...said,
+    type: z.literal('approval').describe('the turn waits for a person'),
+    requestId: boundedString(MAX.id),
+    action: boundedString(MAX.line),
+    question: boundedString(MAX.line).optional().describe('of ask_user: the next message of the session answers it'),
+    options: z.array(boundedString(MAX.name)).max(MAX.words).optional().describe('suggested answers'),
+  }),
   z.object({ ...said, type: z.literal('alive') }),
 ] as const;
 export const TurnProgress = z.discriminatedUnion('type', progress);
@@ -220,7 +227,7 @@ export const turnOperations = {
       state: TurnState,
       /** The turn that has heard this one and works on the answer of both; until its end nothing is said of this one. */
       heardBy: TurnId.optional(),
-      /** Whether the turn waits for an approval; no frame is sent meanwhile. */
+      /** Whether the turn waits for a person or a time; no frame is sent meanwhile. */
       waitsForApproval: z.boolean().optional(),
       /** The number of the last frame, once the turn has ended. */
       lastFrame: z.int().nonnegative().optional(),

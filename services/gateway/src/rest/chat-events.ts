@@ -58,7 +58,8 @@ export function createRenderer(stream: EventStream, { turnId, after, fail }: Ren
         fresh = '';
         text.flush();
         last = frame.n;
-        stream.write(event('approval', { requestId: frame.requestId, action: frame.action }));
+        const { requestId, action, question, options } = frame;
+        stream.write(event('approval', { requestId, action, question, options }));
       }
       if (frame.type !== 'delta') continue;
       accumulated += frame.text;

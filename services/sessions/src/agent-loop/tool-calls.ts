@@ -56,12 +56,12 @@ export async function* runToolCalls(
     for (const [n, { callId, name }] of group.entries()) {
       const outcome = await waitForResult(results[n]);
       if (outcome instanceof TurnParkedError) {
-        const { requestId: pending, action, until } = outcome;
+        const { requestId: pending, until, shown } = outcome;
         await plan.onCheckpoint?.({ mark: 'parked', callId, requestId: pending, until });
-        yield { type: 'approval', requestId: pending, action };
+        if (shown) yield { type: 'approval', ...shown };
         throw outcome;
       }
-      const { result, failed, error, storedId, storedChars } = outcome;
+      const { result, failed, error, storedId, storedChars, untrusted } = outcome;
       const nextCall = calls[at + n + 1];
       const next = nextCall && !tools.mayWait?.(nextCall.name) ? nextCall.callId : undefined;
       recordedCallId = next;
@@ -70,6 +70,7 @@ export async function* runToolCalls(
         failed,
         ...(error === undefined ? {} : { error }),
         ...(storedId === undefined ? {} : { whole: storedId, wholeChars: storedChars }),
+        ...(untrusted === undefined ? {} : { untrusted }),
         ...(next === undefined ? {} : { begins: next }),
       };
       await plan.onCheckpoint?.({ mark: 'result', callId, ...noted });

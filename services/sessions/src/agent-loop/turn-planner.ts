@@ -9,6 +9,7 @@ import { getMinAnswerTokens, getModelWindow, type ModelWindow } from '../context
 import { createTrim } from './tool-result-trimming.ts';
 import type { TurnDocument } from '../model/turn-document.ts';
 import { storeSeparately } from '../model/stored-text.ts';
+import type { TurnTaint } from '../screening/untrusted-results.ts';
 import type { TurnTracer } from './turn-trace.ts';
 import { leaseLostError, type SessionLease } from '../queue/session-lease.ts';
 import type { ResumeState } from '../model/checkpoint-log.ts';
@@ -50,6 +51,8 @@ export interface PlanTurnDeps extends RecentDeps {
   loadMemory?: (question: string) => Promise<ModelMessage | undefined>;
   /** Lets tools run only when they are allowed to. Without it none is gated. */
   gate?: ((tools: ToolBox) => ToolBox) | undefined;
+  /** Marked if the prompt contains text from outside. */
+  taint?: Pick<TurnTaint, 'mark'>;
   tracer?: Pick<TurnTracer, 'recordPrompt'>;
   /** Returns a note about the product documentation, for agents configured to have it. */
   documentation?: (() => string | undefined) | undefined;
@@ -86,11 +89,12 @@ export async function planTurn(deps: PlanTurnDeps, options: PlanTurnOptions): Pr
     hasStored: options.resumeFrom?.hasStoredResults ?? false,
     discovered: listDiscovered(options.resumeFrom?.messages ?? []),
     narrowing: turn.tools,
+    canPark: deps.gate !== undefined,
   };
   const [{ messages: before, earlier, promptMessage, window }, leftOut, context, reminder] = await Promise.all([
     recent(deps, { ...options, hold: lease }),
     renderDroppedMessages(deps.turns, turn),
-    loadOrderedContext(deps.bodies, turn),
+    loadOrderedContext(deps.bodies, turn, deps.taint),
     deps.loadMemory?.(text),
   ]);
   const offered = deps.tools(agentPrincipal(principal, turn), agent.config, { ...toolTurn, hasHistoryTools: earlier });

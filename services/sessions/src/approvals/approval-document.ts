@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AgentId, TurnOrigin, type Input } from '@switchyard/contracts';
 import { collection, json } from '@switchyard/store';
 import { workFields, workIndex } from '@switchyard/work';
+import { getParkKind } from './turn-parked.ts';
 import { count, instant } from '../model/schema-fields.ts';
 
 /** A decided request is kept this long. */
@@ -35,11 +36,15 @@ export const ApprovalDocument = z.object({
   origin: json(TurnOrigin).optional(),
   /** Client for which a service ordered the request. */
   client: z.string().optional(),
+  /** The turn had read text from outside before the call. */
+  tainted: z.literal(true).optional(),
   createdAt: instant,
   timeoutMs: count,
   verdict: Verdict.optional(),
   decidedBy: z.string().optional(),
   reason: z.string().optional(),
+  /** Answer of a person to a question of `ask_user`. */
+  answer: z.string().optional(),
   decidedAt: instant.optional(),
   /** The verdict answers identical calls until then. */
   cachedUntil: instant.optional(),
@@ -61,4 +66,9 @@ export const approvalCollection = collection({
 });
 
 /** A person's answer. */
-export type Answer = Pick<Input<'admin.approval.resolve'>, 'approved' | 'reason'> & { approvedBy: string };
+export type Answer = Pick<Input<'admin.approval.resolve'>, 'approved' | 'reason' | 'answer'> & { approvedBy: string };
+
+/** Returns whether a request is a question, which is answered in words and approves nothing. */
+export function isQuestion({ requestId }: Pick<ApprovalDocument, 'requestId'>): boolean {
+  return getParkKind(requestId) === 'question';
+}

@@ -7,7 +7,8 @@ import type { ToolBox, ToolUse } from '../tools/toolbox.ts';
 import type { ApprovalDocument } from './approval-document.ts';
 import { decideGate, type GateDecision, type TrustLevel } from './approval-policy.ts';
 import type { Approvals } from './approvals.ts';
-import { TurnParkedError } from './turn-parked.ts';
+import type { TurnTaint } from '../screening/untrusted-results.ts';
+import { getParkKind, PARK_PREFIX, TurnParkedError } from './turn-parked.ts';
 
 /** Arguments longer than this are shown in part. */
 const MAX_SHOWN_CHARS = 8_192;
@@ -28,6 +29,7 @@ export interface GatedTurn {
 export interface GateOptions {
   settings: () => GateSettings;
   principal: Principal;
+  taint?: Pick<TurnTaint, 'isTainted'> | undefined;
   /** Stores the requests of a durable turn. Without it a call that needs approval is refused. */
   durable?: { approvals: Approvals; turn: GatedTurn } | undefined;
 }
@@ -35,33 +37,36 @@ export interface GateOptions {
 type Call = Pick<ToolCall, 'name' | 'input'>;
 
 /** Lets a call run only when its effect, the rules and, where they say so, a person allow it (docs/decisions/0032). */
-export function withApprovals(tools: ToolBox, { settings, principal, durable }: GateOptions): ToolBox {
+export function withApprovals(tools: ToolBox, { settings, principal, taint, durable }: GateOptions): ToolBox {
   const trustLevel = getTrustLevel(principal);
   const check = (name: string): GateDecision & { action: string } => {
     const { method: action = name, effect = 'destructive' } = tools.find?.(name) ?? {};
     // A call of an unknown tool has no effect.
     if (!tools.find?.(name)) return { gate: 'run', timeoutMs: 0, action };
     const { approvals, security } = settings();
-    const call = { toolName: name, action, effect, trustLevel };
+    const call = { toolName: name, action, effect, trustLevel, isTainted: taint?.isTainted === true };
     return { ...decideGate({ approvals, confirmation: security.actionConfirmation }, call), action };
   };
-  const waits = (name: string): boolean => durable !== undefined && check(name).gate === 'wait';
+  const waits = (name: string): boolean => (durable !== undefined && check(name).gate === 'wait') || tools.mayWait?.(name) === true;
 
   async function findVerdict(call: Call, decision: GateDecision & { action: string }, using: ToolUse): Promise<ApprovalDocument> {
     if (!durable) throw new TypeError('a stateless turn has no requests');
     const { approvals, turn } = durable;
     const { tenant } = principal;
     const actionKey = digestCall(call, decision.action, turn);
-    const requestId = using.requestId ?? deriveId('appr', tenant, turn.turnId, String(using.step), String(using.at ?? ''), actionKey);
+    const waited = using.requestId !== undefined && getParkKind(using.requestId) === 'approval' ? using.requestId : undefined;
+    const requestId = waited ?? deriveId(PARK_PREFIX.approval, tenant, turn.turnId, String(using.step), String(using.at ?? ''), actionKey);
     const existing = await approvals.find(tenant, requestId);
     if (existing && existing.actionKey !== actionKey) return { ...existing, verdict: 'denied', reason: 'the arguments have changed' };
     const known = existing ?? (await approvals.findCached(tenant, actionKey));
     if (known?.verdict !== undefined) return known;
     const { action, timeoutMs } = decision;
     const { agentId, sessionKey, turnId } = turn;
-    const request = { requestId, toolName: call.name, action, params: toShown(call.input), agentId, sessionKey, turnId };
+    const tainted = taint?.isTainted ? { tainted: true as const } : {};
+    const request = { requestId, toolName: call.name, action, params: toShown(call.input), agentId, sessionKey, turnId, ...tainted };
     const pending = known ?? (await approvals.request(tenant, { ...request, trustLevel, actionKey, timeoutMs }));
-    throw new TurnParkedError({ requestId: pending.requestId, action, until: pending.createdAt + pending.timeoutMs });
+    const shown = { requestId: pending.requestId, action };
+    throw new TurnParkedError({ requestId: pending.requestId, until: pending.createdAt + pending.timeoutMs, shown });
   }
 
   return {
@@ -77,6 +82,7 @@ export function withApprovals(tools: ToolBox, { settings, principal, durable }: 
       if (decision.gate === 'run') return tools.use(plain, using);
       if (decision.gate === 'confirm') return isConfirmed(call) ? tools.use(plain, using) : confirmationNeeded(call.name);
       if (decision.gate === 'deny') return refused('APPROVAL_RULE', `A rule of the operator denies ${decision.action}.`);
+      if (decision.gate === 'tainted') return refused('TAINTED_CONTEXT', describeTainted(decision.action));
       if (!durable)
         return refused(
           'APPROVAL_PENDING',
@@ -137,10 +143,14 @@ function confirmationNeeded(name: string): ToolResult {
 }
 
 /** Why a person or a rule kept a call from running, for the evidence of the turn. */
-type Refusal = 'APPROVAL_DENIED' | 'APPROVAL_EXPIRED' | 'APPROVAL_PENDING' | 'APPROVAL_RULE';
+type Refusal = 'TAINTED_CONTEXT' | 'APPROVAL_DENIED' | 'APPROVAL_EXPIRED' | 'APPROVAL_PENDING' | 'APPROVAL_RULE';
 
 function refused(reason: Refusal, error: string): ToolResult {
   return { result: { error: `PERMISSION_DENIED: ${error}` }, failed: true, error: { code: 'PERMISSION_DENIED', reason } };
+}
+
+function describeTainted(action: string): string {
+  return `${action} is destructive, and this turn has read text from outside. It requires the approval of a person, and approvals are disabled (approvals.enabled).`;
 }
 
 function denied({ verdict, decidedBy, reason, action }: ApprovalDocument): ToolResult {

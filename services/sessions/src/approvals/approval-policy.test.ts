@@ -8,14 +8,15 @@ interface Case {
   confirmation?: object;
   effect: ToolEffect;
   trustLevel?: TrustLevel;
+  isTainted?: boolean;
 }
 
-function gate({ approvals = {}, confirmation = {}, effect, trustLevel = 'user' }: Case): Gate {
+function gate({ approvals = {}, confirmation = {}, effect, trustLevel = 'user', isTainted = false }: Case): Gate {
   const settings = {
     approvals: sections.approvals.parse(approvals),
     confirmation: sections.security.parse({ actionConfirmation: confirmation }).actionConfirmation,
   };
-  return decideGate(settings, { toolName: 'cron_remove', action: 'cron.remove', effect, trustLevel }).gate;
+  return decideGate(settings, { toolName: 'cron_remove', action: 'cron.remove', effect, trustLevel, isTainted }).gate;
 }
 
 const on = { enabled: true };
@@ -54,6 +55,17 @@ test('a rule lifts nothing below its minimum trust level', () => {
     levels.map((trustLevel) => gate({ approvals, effect: 'destructive', trustLevel })),
     ['wait', 'wait', 'run'],
   );
+});
+
+test('a tainted turn needs a person for destructive calls, whatever lifts the gate', () => {
+  const row = (approvals: object, confirmation: object = {}): Gate[] =>
+    EFFECTS.map((effect) => gate({ approvals, confirmation, effect, trustLevel: 'admin', isTainted: true }));
+  assert.deepEqual(row({}), ['run', 'run', 'tainted']);
+  assert.deepEqual(row({}, { ...neither, autoApprove: ['*'] }), ['run', 'run', 'tainted']);
+  assert.deepEqual(row({ ...on, ...rule('auto') }, { autoApprove: ['*'] }), ['run', 'run', 'wait']);
+  assert.deepEqual(row({ ...on, defaultMode: 'deny' }), ['run', 'run', 'deny']);
+  assert.deepEqual(row({ ...on, ...rule('deny') }), ['deny', 'deny', 'deny']);
+  assert.deepEqual(row({ ...on, ...rule('auto') }, { requireWhenTainted: false }), ['run', 'run', 'run']);
 });
 
 test('patterns match the action or the tool name; * stands for any text', () => {

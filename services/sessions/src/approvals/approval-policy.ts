@@ -1,7 +1,10 @@
 import type { Sections, ToolEffect } from '@switchyard/contracts';
 
-/** `run`: at once. `confirm`: when the model repeats the call with `_confirmed: true`. `wait`: when a person approves. `deny`: never. */
-export type Gate = 'run' | 'confirm' | 'wait' | 'deny';
+/**
+ * `run`: at once. `confirm`: when the model repeats the call with `_confirmed: true`. `wait`: when a person approves. `deny`: never.
+ * `tainted`: not in this turn, which has read text from outside while approvals are disabled.
+ */
+export type Gate = 'run' | 'confirm' | 'wait' | 'deny' | 'tainted';
 
 export interface GateDecision {
   gate: Gate;
@@ -20,6 +23,8 @@ export interface GatedCall {
   action: string;
   effect: ToolEffect;
   trustLevel: TrustLevel;
+  /** The turn has read text from outside, which may have caused the call. */
+  isTainted?: boolean;
 }
 
 export type TrustLevel = 'admin' | 'user' | 'guest';
@@ -42,6 +47,7 @@ type Rule = Sections['approvals']['rules'][number];
 function decide({ approvals, confirmation }: ApprovalSettings, call: GatedCall, rule: Rule | undefined): Gate {
   const { effect, trustLevel } = call;
   if (rule?.mode === 'deny') return 'deny';
+  if (call.isTainted && effect === 'destructive' && confirmation.requireWhenTainted) return decideTainted(approvals, rule);
   if (rule?.mode === 'require') return approvals.enabled ? 'wait' : 'confirm';
   const isLifted = rule !== undefined && LEVELS[trustLevel] >= TRUST[rule.minTrustLevel];
   if (isLifted || confirmation.autoApprove.some((pattern) => matchesAction(pattern, call))) return 'run';
@@ -50,6 +56,12 @@ function decide({ approvals, confirmation }: ApprovalSettings, call: GatedCall, 
   if (rule !== undefined || approvals.defaultMode === 'require') return 'wait';
   if (approvals.defaultMode === 'deny') return 'deny';
   return effect === 'mutate' ? 'run' : 'wait';
+}
+
+/** The model's own confirmation counts for nothing here, and no setting lifts the gate. */
+function decideTainted({ enabled, defaultMode }: ApprovalSettings['approvals'], rule: Rule | undefined): Gate {
+  if (!enabled) return 'tainted';
+  return rule === undefined && defaultMode === 'deny' ? 'deny' : 'wait';
 }
 
 function isGated({ requireForDestructive, requireForSensitive }: ApprovalSettings['confirmation'], effect: ToolEffect): boolean {

@@ -4,8 +4,9 @@ import type { ApprovalDocument } from './approval-document.ts';
 
 /** Returns the public form of a request. */
 export function toRequest(request: ApprovalDocument): z.infer<typeof ApprovalRequest> {
-  const { requestId, toolName, action, params, agentId, sessionKey, trustLevel, createdAt, timeoutMs } = request;
-  return { requestId, toolName, action, params, agentId, sessionKey, trustLevel, createdAt, timeoutMs };
+  const { requestId, toolName, action, params, agentId, sessionKey, trustLevel, createdAt, timeoutMs, tainted } = request;
+  const shown = { requestId, toolName, action, params, agentId, sessionKey, trustLevel, createdAt, timeoutMs };
+  return { ...shown, ...(tainted && { tainted }) };
 }
 
 /** Returns the public form of a verdict. */

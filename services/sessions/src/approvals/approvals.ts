@@ -87,7 +87,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       return items[0];
     },
 
-    async resolve(tenant, requestId, { approved, approvedBy, reason }) {
+    async resolve(tenant, requestId, { approved, approvedBy, reason, answer }) {
       const { approvedMs, deniedMs } = deps.cacheTtl();
       const verdict = {
         verdict: approved ? ('approved' as const) : ('denied' as const),
@@ -95,6 +95,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
         decidedAt: now(),
         cachedUntil: now() + (approved ? approvedMs : deniedMs),
         ...(reason === undefined ? {} : { reason }),
+        ...(answer === undefined ? {} : { answer }),
       };
       const emit = [resolvedEvent(requestId, verdict)];
       const resolved = await work.wake(

@@ -1,5 +1,5 @@
 import { ServiceError, type Principal, type Sections } from '@switchyard/contracts';
-import type { ApprovalDocument } from './approval-document.ts';
+import { isQuestion, type ApprovalDocument } from './approval-document.ts';
 import { getChannel } from '../model/session-key.ts';
 import type { Approvals } from './approvals.ts';
 
@@ -25,7 +25,7 @@ export async function answerInChat(
 ): Promise<string> {
   const { tenant } = principal;
   if (!mayAnswer(settings, principal, senderId)) return 'You may not answer approvals. An operator can add you to approvals.approvers.';
-  const pending = (await approvals.listPending(tenant)).filter((request) => belongsTo(request, sessionKey));
+  const pending = (await approvals.listPending(tenant)).filter((request) => belongsTo(request, sessionKey) && !isQuestion(request));
   if (pending.length === 0) return 'No call waits for approval in this session.';
   const selected = select(pending, selector.trim());
   if (selected.length === 0) return `No waiting call begins with ${selector.trim()}. It may have been answered already.`;

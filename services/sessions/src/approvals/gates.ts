@@ -9,6 +9,8 @@ import { findGateReply, type GateReplyOptions } from './gate-reply.ts';
 import { createRequesterWake } from './approval-orders.ts';
 import { createApprovals, type Approvals } from './approvals.ts';
 import { answerInChat, type ChatVerdict } from './chat-verdict.ts';
+import { openQuestions } from './open-questions.ts';
+import { createQuestionAnswers, type QuestionAnswers } from './question-answer.ts';
 import { createSessionWake, type SessionWakeDeps } from './session-wake.ts';
 import { createApprovalGate, type ApprovalGate } from './turn-gate.ts';
 
@@ -23,6 +25,7 @@ export interface GatesDeps extends Omit<SessionWakeDeps, 'onRunnable'> {
 export interface Gates extends AsyncDisposable {
   approvals: Approvals;
   gate: ApprovalGate;
+  questions: QuestionAnswers;
   /** Carries out `/approve` and `/deny`. */
   answerInChat: (principal: Principal, verdict: ChatVerdict) => Promise<string>;
   /** Returns the verdict of a plain message that answers the request of a service. */
@@ -53,12 +56,19 @@ export function createGates(
     },
   });
   void approvals.poll();
+  const open = openQuestions({ bus, approvals: documents, now: () => store.now(), log });
   return {
     approvals,
+    questions: createQuestionAnswers(approvals, open),
     answerInChat: (principal, verdict) => answerInChat(approvals, settings.current.approvals, principal, verdict),
     findReply: (options) => findGateReply({ ...options, approvals, settings: settings.current.approvals }),
-    gate: createApprovalGate(() => settings.current, approvals),
+    gate: createApprovalGate(
+      () => settings.current,
+      approvals,
+      () => store.now(),
+    ),
     async [Symbol.asyncDispose]() {
+      open[Symbol.dispose]();
       await approvals[Symbol.asyncDispose]();
     },
   };

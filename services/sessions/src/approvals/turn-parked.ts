@@ -1,16 +1,37 @@
-import { ServiceError } from '@switchyard/contracts';
+import { ServiceError, type TurnFrame } from '@switchyard/contracts';
 
-/** Thrown by a tool call that waits for a person. The turn is stored and released; it does not end. */
+type ApprovalFrame = Extract<TurnFrame, { type: 'approval' }>;
+
+/** What a turn waits for. */
+export type ParkKind = 'approval' | 'question' | 'sleep';
+
+/** Prefix of the id of what a turn waits for, by kind. */
+export const PARK_PREFIX = { approval: 'appr', question: 'ask', sleep: 'sleep' } as const satisfies Record<ParkKind, string>;
+
+/** Returns what a turn waits for, by the id of its request. */
+export function getParkKind(requestId: string): ParkKind {
+  if (requestId.startsWith(`${PARK_PREFIX.question}_`)) return 'question';
+  return requestId.startsWith(`${PARK_PREFIX.sleep}_`) ? 'sleep' : 'approval';
+}
+
+export interface ParkOptions {
+  requestId: string;
+  /** Time at which the wait is over at the latest. */
+  until: number;
+  /** What readers of the turn are shown; nothing while the turn sleeps. */
+  shown?: Pick<ApprovalFrame, 'requestId' | 'action' | 'question' | 'options'> | undefined;
+}
+
+/** Thrown by a tool call that waits for a person or a time. The turn is stored and released; it does not end. */
 export class TurnParkedError extends ServiceError {
   readonly requestId: string;
-  readonly action: string;
-  /** Time at which the request is decided at the latest. */
   readonly until: number;
+  readonly shown: ParkOptions['shown'];
 
-  constructor({ requestId, action, until }: { requestId: string; action: string; until: number }) {
-    super('ABORTED', 'the turn waits for an approval', { details: { reason: 'APPROVAL_PENDING', retryable: false } });
+  constructor({ requestId, until, shown }: ParkOptions) {
+    super('ABORTED', 'the turn waits', { details: { reason: 'TURN_PARKED', retryable: false } });
     this.requestId = requestId;
-    this.action = action;
     this.until = until;
+    this.shown = shown;
   }
 }

@@ -27,6 +27,7 @@ export const answers: Readonly<Record<CommandName, CommandHandler>> = {
   // Answered on arrival (turns/acceptance/control-message.ts).
   approve: () => missing('approve'),
   deny: () => missing('deny'),
+  answer: () => missing('answer'),
   config: () => ({
     text: 'Settings cannot be shown or changed in a conversation. Use `switchyard config` or the methods config.* with a token of scope admin.',
   }),

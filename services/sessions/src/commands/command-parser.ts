@@ -39,6 +39,7 @@ const COMMANDS = [
   'label',
   'approve',
   'deny',
+  'answer',
 ] as const;
 export type CommandName = (typeof COMMANDS)[number];
 

@@ -11,8 +11,11 @@ import { CANDIDATES, type Reranking } from './memory-reranking.ts';
 
 /** Recalls memories before a turn. Delays a turn only briefly and never fails it. */
 export interface MemoryRecall {
-  /** Returns memories as a message to place before the question, and a warning if they could not be loaded. */
-  recall(turn: RecallOptions): Promise<{ message?: ModelMessage; warning?: string; found?: RecallTrace }>;
+  /**
+   * Returns memories as a message to place before the question, whether one of them comes from outside, and a warning if they could not be
+   * loaded.
+   */
+  recall(turn: RecallOptions): Promise<{ message?: ModelMessage; warning?: string; found?: RecallTrace; isUntrusted?: boolean }>;
 }
 
 export type RecallTrace = NonNullable<TurnEvidence['recalled']>;
@@ -89,7 +92,8 @@ export function createMemoryRecall({ bus, clock, log, reranking }: MemoryRecallD
       const { entries, evidence: reranked } = rerank.enabled ? await inOrder(turn, found) : { entries: found };
       const text = entries.length === 0 ? '' : renderMemories(entries, marked(turn.session));
       const counted = { count: entries.length, chars: text.length, ...(reranked ? { reranked } : {}) };
-      return { found: counted, ...(text === '' ? {} : { message: { role: 'user', text } }) };
+      const isUntrusted = entries.some(({ trustLevel }) => trustLevel === 'external');
+      return { found: counted, isUntrusted, ...(text === '' ? {} : { message: { role: 'user', text } }) };
     },
   };
 }

@@ -21,7 +21,10 @@ export type CheckpointEntry =
       model?: string;
       begins?: string;
     }
-  /** A tool result, the id and length of the full text if it was truncated for the model, and the id of the call that is started next. */
+  /**
+   * A tool result, the id and length of the full text if it was truncated for the model, whether it may contain text from outside, and the
+   * id of the call that is started next.
+   */
   | {
       mark: 'result';
       callId: string;
@@ -30,6 +33,7 @@ export type CheckpointEntry =
       error?: ToolError;
       whole?: string;
       wholeChars?: number | undefined;
+      untrusted?: true;
       begins?: string;
     }
   /** The next call waits for this request for approval. */
@@ -119,6 +123,8 @@ export interface ResumeState {
   callCount: number;
   /** A tool result was stored of which the model has read only the beginning. */
   hasStoredResults: boolean;
+  /** A tool result may contain text from outside. */
+  hasUntrustedResults: boolean;
   /** Calls without a result, in order, and the id of the call that was started. */
   pendingCalls: ToolCall[];
   startedCallId: string | undefined;
@@ -138,6 +144,7 @@ export function buildResumeState(marks: readonly CheckpointEntry[], mergedTexts:
     spentByModel: new Map(),
     callCount: 0,
     hasStoredResults: false,
+    hasUntrustedResults: false,
     pendingCalls: [],
     startedCallId: undefined,
     requestId: undefined,
@@ -176,8 +183,12 @@ function addStep(standing: ResumeState, mark: Extract<CheckpointEntry, { mark: '
   standing.messages.push({ role: 'assistant', text, toolCalls: calls, ...(providerFields === undefined ? {} : { providerFields }) });
 }
 
-function addResult(standing: ResumeState, { callId, result, failed, whole }: Extract<CheckpointEntry, { mark: 'result' }>): void {
+function addResult(
+  standing: ResumeState,
+  { callId, result, failed, whole, untrusted }: Extract<CheckpointEntry, { mark: 'result' }>,
+): void {
   standing.hasStoredResults ||= whole !== undefined;
+  standing.hasUntrustedResults ||= untrusted === true;
   // Results are matched by position, because a model may repeat call ids.
   const call = standing.pendingCalls.shift();
   standing.messages.push({ role: 'tool', callId, name: call?.name ?? '', result, failed });

@@ -4,6 +4,7 @@ import type { Bus } from '@switchyard/bus';
 import type { Clock } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import { createRates } from './flag-rates.ts';
+import { createReportWindow } from './report-window.ts';
 import type { OutputFinding } from './output-finding.ts';
 
 /** The author of a text and its context. */
@@ -26,8 +27,13 @@ export interface Screening {
   look: (message: string) => Screened | undefined;
   /** Publishes the events of a screened message. */
   tellInput: (speaker: Speaker, screened: Screened) => void;
+  /** Publishes the events of a suspicious tool result. It counts towards the rate of the client whose turn read it. */
+  tellToolResult: (speaker: Speaker, screened: Screened) => void;
   tellOutput: (speaker: Speaker, finding: OutputFinding) => void;
 }
+
+/** Patterns that an event names at most. */
+const MAX_PATTERNS = 10;
 
 export interface ScreeningDeps {
   bus: Pick<Bus, 'as'>;
@@ -38,6 +44,7 @@ export interface ScreeningDeps {
 
 export function createScreening({ bus, clock, settings, log }: ScreeningDeps): Screening {
   const rates = createRates(() => clock.now());
+  const reported = createReportWindow(() => clock.now());
 
   function emitter(tenant: string): ReturnType<Bus['as']> {
     return bus.as(servicePrincipal('sessions', tenant));
@@ -45,6 +52,25 @@ export function createScreening({ bus, clock, settings, log }: ScreeningDeps): S
 
   function warn({ tenant, agentId }: Speaker, category: string, message: string): void {
     emitter(tenant).emit('security:warn', { category, agentId, message, timestamp: Date.now() });
+  }
+
+  function publishInjection(speaker: Speaker, source: 'user_input' | 'tool_output', { risk, patterns }: Screened): void {
+    const { tenant, client, agentId, sessionKey, traceId } = speaker;
+    if (risk === 'low') return;
+    const location = { agentId, ...(sessionKey === undefined ? {} : { sessionKey }), ...(traceId === undefined ? {} : { traceId }) };
+    const promptMessage = { timestamp: Date.now(), source, patterns: patterns.slice(0, MAX_PATTERNS), riskLevel: risk, ...location };
+    // Repetitions within the window would only repeat the alarm. They still count towards the rate.
+    if (reported.add([tenant, client, agentId, sessionKey, source, ...patterns].join(' ')))
+      emitter(tenant).emit('security:injection_detected', promptMessage);
+    const passed = rates.note(`${tenant} ${client}`);
+    if (!passed) return;
+    if (sessionKey !== undefined) {
+      emitter(tenant).emit('security:injection_rate_exceeded', { timestamp: Date.now(), sessionKey, ...passed });
+    }
+    log.warn(
+      { tenant, client, ...passed, errorKind: 'auth', hint: 'check the messages of this client' },
+      'several messages in a row look like prompt injections',
+    );
   }
 
   return {
@@ -63,23 +89,13 @@ export function createScreening({ bus, clock, settings, log }: ScreeningDeps): S
       return risk === 'low' && shapes.length === 0 ? undefined : { score, risk, patterns, shapes };
     },
 
-    tellInput(speaker, { risk, patterns, shapes }) {
-      const { tenant, client, agentId, sessionKey, traceId } = speaker;
+    tellInput(speaker, screened) {
+      const { shapes } = screened;
       if (shapes.length > 0) warn(speaker, 'input_shape', `A message has an unusual form: ${shapes.join(', ')}.`);
-      if (risk === 'low') return;
-      const location = { agentId, ...(sessionKey === undefined ? {} : { sessionKey }), ...(traceId === undefined ? {} : { traceId }) };
-      const promptMessage = { timestamp: Date.now(), source: 'user_input' as const, patterns, riskLevel: risk, ...location };
-      emitter(tenant).emit('security:injection_detected', promptMessage);
-      const passed = rates.note(`${tenant} ${client}`);
-      if (!passed) return;
-      if (sessionKey !== undefined) {
-        emitter(tenant).emit('security:injection_rate_exceeded', { timestamp: Date.now(), sessionKey, ...passed });
-      }
-      log.warn(
-        { tenant, client, ...passed, errorKind: 'auth', hint: 'check the messages of this client' },
-        'several messages in a row look like prompt injections',
-      );
+      publishInjection(speaker, 'user_input', screened);
     },
+
+    tellToolResult: (speaker, screened) => publishInjection(speaker, 'tool_output', screened),
 
     tellOutput(speaker, { redacted, warned }) {
       const { tenant, agentId } = speaker;

@@ -1,4 +1,4 @@
-import { ServiceError, type StatelessResult, type StatelessTurn, type TurnFrame } from '@switchyard/contracts';
+import { ServiceError, type Screened, type StatelessResult, type StatelessTurn, type TurnFrame } from '@switchyard/contracts';
 import type { Ctx } from '@switchyard/bus';
 import { explainHidden, findVisible, type Failover, type ModelRef, type Models } from '@switchyard/models';
 import type { ApprovalGate } from '../approvals/turn-gate.ts';
@@ -8,6 +8,7 @@ import { accessModels } from '../agents/model-access.ts';
 import type { UsageRecorder } from '../budgets/usage-records.ts';
 import { measureStatelessUsage } from './stateless-usage.ts';
 import { REINFORCEMENT, type Screening, type Speaker } from '../screening/screening.ts';
+import { createTurnTaint } from '../screening/untrusted-results.ts';
 import { createCallerToolBox, conversationName, buildConversation } from './stateless-conversation.ts';
 import { agentSuspended } from '../turns/store/turn-errors.ts';
 import type { ToolBox } from '../tools/toolbox.ts';
@@ -23,7 +24,7 @@ export interface StatelessDeps {
   failover?: Failover;
   agents: AgentDirectory;
   budgets: Budgets;
-  screening: Pick<Screening, 'look' | 'tellInput' | 'tellOutput'>;
+  screening: Pick<Screening, 'look' | 'tellInput' | 'tellOutput' | 'tellToolResult'>;
   usage: UsageRecorder;
   /** Without it no tool call is gated. */
   gate?: Pick<ApprovalGate, 'forStateless'>;
@@ -137,7 +138,8 @@ function getPlan(deps: StatelessDeps, { turn, agent, model, caller, traceparent 
   const remainingMs = (): number => caller.deadline - Date.now();
   const toolTurn = { turnId: turn.turnId, requestId, traceparent, remainingMs, countsExecutions: model.provider === 'dev' };
   const budget = budgets.of(principal, agent);
-  const gateTools = gate?.forStateless(principal) ?? ((ungated: ToolBox) => ungated);
+  const onSuspicious = (screened: Screened): void => screening.tellToolResult(getSpeaker(caller, agent), screened);
+  const gateTools = gate?.forStateless(principal, { taint: createTurnTaint(false), onSuspicious }) ?? ((ungated: ToolBox) => ungated);
   return {
     model,
     conversation: turn.tools ? conversationName(turn, principal) : `${principal.tenant} ${turn.turnId}`,

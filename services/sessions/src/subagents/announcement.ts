@@ -3,6 +3,7 @@ import { deriveId } from '@switchyard/security';
 import { toPrincipal } from '@switchyard/service-kit';
 import type { Lease, Outcome } from '@switchyard/work';
 import { loadTurnEnd } from '../turns/ending/turn-waiters.ts';
+import { isTaintedTurn } from '../screening/turn-taint.ts';
 import { condense } from './result-condensing.ts';
 import { hasRunEnded, type RunDocument } from './run-document.ts';
 import { archivedEvent } from './run-events.ts';
@@ -111,7 +112,7 @@ async function startAnnouncement(deps: RunWorkDeps, tenant: string, { leader, me
       .wake(tenant, parent.runId, { set: { turnId }, push: { turnIds: turnId } }, { endReason: null, turnIds: { lacks: turnId } });
 }
 
-/** Returns the results as untrusted material, within the room of one turn. */
+/** Returns the results as material within the room of one turn. The result of a run that has read text from outside is untrusted. */
 async function describeResults(deps: RunWorkDeps, tenant: string, members: readonly RunDocument[]): Promise<TurnContext[]> {
   const { subagentContext } = deps.settings();
   const room = Math.floor(MAX_CONTEXT_CHARS / Math.max(1, members.length));
@@ -120,10 +121,20 @@ async function describeResults(deps: RunWorkDeps, tenant: string, members: reado
       const title = `${subagentContext.resultTagPrefix}: run ${run.runId} of agent ${run.agentId}, ${run.endReason}`;
       const { text } = condense(await loadResponse(deps, tenant, run), subagentContext);
       const task = `Task: ${run.task.slice(0, 1_000)}`;
+      const untrusted = await isTaintedRun(deps, tenant, run);
       const error = run.error !== undefined && subagentContext.errorPreservation ? `Error: ${run.error}` : undefined;
-      return { title: title.slice(0, MAX.name), text: [task, error, text].filter(Boolean).join('\n\n').slice(0, room).toWellFormed() };
+      const described = [task, error, text].filter(Boolean).join('\n\n').slice(0, room).toWellFormed();
+      return { title: title.slice(0, MAX.name), text: described, untrusted };
     }),
   );
+}
+
+/** Returns whether one of the turns of a run had text from outside in its prompt. */
+async function isTaintedRun({ turns, bodies }: RunWorkDeps, tenant: string, { turnIds }: RunDocument): Promise<boolean> {
+  if (turnIds.length === 0) return false;
+  const { items } = await turns.for({ tenant }).find({ turnId: { in: turnIds } }, { limit: turnIds.length });
+  for (const turn of items) if (await isTaintedTurn(bodies.for({ tenant }), turn)) return true;
+  return false;
 }
 
 /** Returns the whole answer of a run; empty if it has none. */

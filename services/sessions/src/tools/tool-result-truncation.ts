@@ -8,6 +8,8 @@ export interface ToolResult {
   error?: ToolError;
   /** Id of the complete text, if the model sees only its beginning. */
   storedId?: string;
+  /** The result may contain text from outside. */
+  untrusted?: true;
   /** Length of that text. */
   storedChars?: number;
 }

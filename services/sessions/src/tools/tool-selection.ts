@@ -6,6 +6,7 @@ import { allows, type ToolPolicy } from './tool-policy.ts';
 import type { ToolSpec } from '@switchyard/models';
 import type { OfferedToolList } from './offered-tools.ts';
 import { READ_RESULT_TOOL } from './tool-result-truncation.ts';
+import { listPauseTools } from './pause-tools.ts';
 
 /** Tools of a turn by agent, scopes and state of the turn. */
 export interface ToolSelection extends DeferredTools {
@@ -22,6 +23,8 @@ export interface SelectionOptions {
   earlier: boolean;
   /** Adds the tool that reads stored results. */
   kept: boolean;
+  /** Adds the tools at which a turn waits. */
+  parks: boolean;
   /** Tools that the order of the turn leaves to it. */
   narrowing: TurnTools | undefined;
   /** Tools of MCP servers and skills. */
@@ -35,13 +38,13 @@ const selections = new WeakMap<ToolPolicy, Map<string, { offered: OfferedToolLis
 
 /** Selects the tools that the policy, the scopes and the order of a turn allow. */
 export function selectTools(config: Pick<AgentConfig, 'skills' | 'deferredTools'>, options: SelectionOptions): ToolSelection {
-  const { scopes, counted, earlier, kept, narrowing, offered, declared } = options;
+  const { scopes, counted, earlier, kept, parks, narrowing, offered, declared } = options;
   if (declared !== undefined) return createSelection(config, options);
   const { toolPolicy } = config.skills;
   let known = selections.get(toolPolicy);
   if (!known) selections.set(toolPolicy, (known = new Map()));
   const narrowingKey = narrowing === undefined ? '' : JSON.stringify(narrowing);
-  const key = `${counted ? '1' : '0'}${earlier ? '1' : '0'}${kept ? '1' : '0'} ${getScopeKey(scopes)} ${narrowingKey}`;
+  const key = `${counted ? '1' : '0'}${earlier ? '1' : '0'}${kept ? '1' : '0'}${parks ? '1' : '0'} ${getScopeKey(scopes)} ${narrowingKey}`;
   const found = known.get(key);
   if (found?.offered === offered && found) return found.selection;
   const selection = createSelection(config, options);
@@ -55,13 +58,14 @@ const MAX_SELECTIONS = 100;
 
 function createSelection(
   { skills: { toolPolicy }, deferredTools }: Pick<AgentConfig, 'skills' | 'deferredTools'>,
-  { scopes, counted, earlier, kept, narrowing, offered, declared = listServedTools() }: SelectionOptions,
+  { scopes, counted, earlier, kept, parks, narrowing, offered, declared = listServedTools() }: SelectionOptions,
 ): ToolSelection {
   const { profile, allow, deny } = toolPolicy;
   const isAllowed = (tool: Tool): boolean =>
     allows({ profile, allow, deny }, tool) && isWithin(narrowing, tool) && isScopeSubset([tool.callable?.scope ?? 'rpc'], scopes);
   const lookup = earlier ? listOwnTools('ctx.').filter(({ method }) => method !== READ_RESULT_TOOL) : [];
-  const own = [...[...lookup, ...(counted ? listOwnTools('dev.') : [])].filter(isAllowed), ...(kept ? listOwnTools(READ_RESULT_TOOL) : [])];
+  const optional = [...lookup, ...(parks ? listPauseTools() : []), ...(counted ? listOwnTools('dev.') : [])];
+  const own = [...optional.filter(isAllowed), ...(kept ? listOwnTools(READ_RESULT_TOOL) : [])];
   // Declared names are reserved, whether they are allowed or not.
   const others = [...declared, ...(offered ?? []).filter(({ name }) => !isReserved(name)).map(toOfferedTool)].filter(isAllowed);
   const { visible, deferred } = deferTools(others, deferredTools, measureSchemas(own));
@@ -79,7 +83,7 @@ let reservedCache: ReadonlySet<string> | undefined;
 function isReserved(name: string): boolean {
   reservedCache ??= new Set([
     DISCOVER_TOOL,
-    ...[...listDeclaredTools(), ...listOwnTools('ctx.'), ...listOwnTools('dev.')].map((tool) => tool.name),
+    ...[...listDeclaredTools(), ...listPauseTools(), ...listOwnTools('ctx.'), ...listOwnTools('dev.')].map((tool) => tool.name),
   ]);
   return reservedCache.has(name);
 }

@@ -26,7 +26,7 @@ export interface ToolBox {
   /** Returns whether a call may be repeated after an unknown outcome, according to its contract. */
   isIdempotent(name: string): boolean;
   /** Returns the tool of a name. */
-  find?(name: string): Pick<Tool, 'method' | 'effect'> | undefined;
+  find?(name: string): Pick<Tool, 'method' | 'effect' | 'group'> | undefined;
   /** Returns whether a call may wait for a person. It is recorded as started only after that. */
   mayWait?(name: string): boolean;
 }
@@ -64,6 +64,8 @@ export interface ToolTurn extends ResultStorage {
   countsExecutions?: boolean;
   /** Adds tools for history lookup, because the prompt does not contain the whole conversation. */
   hasHistoryTools?: boolean;
+  /** Adds the tools at which a turn waits. */
+  canPark?: boolean;
   /** Deferred tools that earlier runs of the turn have discovered. */
   discovered?: readonly string[];
   /** Tools that the order of the turn leaves to it. */
@@ -83,7 +85,7 @@ export type ToolConfig = Pick<AgentConfig, 'skills' | 'deferredTools' | 'maxTool
  * several calls.
  */
 export function createToolBox(bus: Bus, principal: Principal, config: ToolConfig, turn: ToolTurn): ToolBox {
-  const { countsExecutions = false, hasHistoryTools = false, narrowing, offered, declared } = turn;
+  const { countsExecutions = false, hasHistoryTools = false, canPark = false, narrowing, offered, declared } = turn;
   const { scopes } = principal;
   const { toolPolicy, toolDiscovery } = config.skills;
   const truncation = createResultTruncation(turn, {
@@ -96,6 +98,7 @@ export function createToolBox(bus: Bus, principal: Principal, config: ToolConfig
       counted: countsExecutions,
       earlier: hasHistoryTools,
       kept,
+      parks: canPark,
       narrowing,
       offered,
       ...(declared === undefined ? {} : { declared }),

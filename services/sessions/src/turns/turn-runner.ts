@@ -17,11 +17,11 @@ import { createFrameWriter } from '../frames/frame-publisher.ts';
 import { createLauncher, type TurnLauncher, type LauncherDeps } from './turn-launcher.ts';
 import { resolveSessionTarget } from './acceptance/session-target.ts';
 import { createKeyedMutex } from '../queue/keyed-mutex.ts';
-import { answerControlMessage } from './acceptance/control-message.ts';
+import { answerControlMessage, type ControlTarget } from './acceptance/control-message.ts';
 import { wakeOrigin } from './store/turn-ended-event.ts';
 import { makeRoom } from './ending/queue-overflow.ts';
 import { getTurnState } from './store/turn-state.ts';
-import { approvalPending, tenantQueueFull } from './store/turn-errors.ts';
+import { tenantQueueFull, turnParked } from './store/turn-errors.ts';
 import { createTenantTurnLimit } from './acceptance/tenant-turn-limit.ts';
 import { loadTurnEnd } from './ending/turn-waiters.ts';
 
@@ -33,7 +33,7 @@ export interface TurnRunner extends AsyncDisposable, Pick<TurnLauncher, 'pollWai
   start(request: TurnRequest, principal: Principal): Promise<TurnDocument>;
   /**
    * Starts a turn and waits for its end. Aborting the signal ends the wait, never the turn. Throws DEADLINE_EXCEEDED (reason
-   * APPROVAL_PENDING) shortly before the deadline if the turn then waits for an approval.
+   * APPROVAL_PENDING, ANSWER_PENDING or SLEEPING) shortly before the deadline if the turn is then parked.
    */
   execute(request: TurnRequest, principal: Principal, wait: WaitLimit): Promise<{ turn: TurnDocument; result: TurnResult }>;
   /** Cancels turns of the caller, running or waiting, on any replica. */
@@ -113,6 +113,23 @@ export function createRunner(options: Omit<LauncherDeps, 'autoContinue'>): TurnR
     };
   }
 
+  /** Returns what a message does to a waiting request: `/approve`, `/deny`, `/answer`, or a plain answer. */
+  async function findControl(
+    command: { name: string; args: string } | undefined,
+    request: TurnRequest,
+    principal: Principal,
+  ): Promise<((target: ControlTarget) => Promise<string>) | undefined> {
+    const { answerApproval, questions } = deps;
+    const verdict = answerApproval && (await findVerdict(command, request, principal));
+    if (answerApproval && verdict) return (target) => answerApproval(principal, { ...verdict, ...target });
+    if (!questions) return undefined;
+    if (command?.name === 'answer') return (target) => questions.answer(principal, { text: command.args, ...target });
+    if (command || isOrderedByService(request)) return undefined;
+    const { key } = resolveSessionTarget(targetDeps, request, principal);
+    if (!(await questions.isAwaited(principal.tenant, key))) return undefined;
+    return (target) => questions.answer(principal, { text: request.message, ...target });
+  }
+
   /** Returns the verdict of `/approve`, `/deny` or a plain answer to the request of another service. */
   async function findVerdict(
     command: { name: string; args: string } | undefined,
@@ -120,9 +137,8 @@ export function createRunner(options: Omit<LauncherDeps, 'autoContinue'>): TurnR
     principal: Principal,
   ): Promise<Pick<ChatVerdict, 'approved' | 'selector'> | undefined> {
     if (command?.name === 'approve' || command?.name === 'deny') return { approved: command.name === 'approve', selector: command.args };
-    // Turns that services order are no answers of a person, except those of the channels service.
     const orderedBy = request.order?.origin.service;
-    if (command || !deps.findGateReply || (orderedBy !== undefined && orderedBy !== 'channels')) return undefined;
+    if (command || !deps.findGateReply || isOrderedByService(request)) return undefined;
     const { identity, key } = resolveSessionTarget(targetDeps, request, principal);
     const senderId = orderedBy === undefined ? principal.client : identity.userId;
     return deps.findGateReply({ principal, message: request.message, sessionKey: key, senderId });
@@ -132,12 +148,9 @@ export function createRunner(options: Omit<LauncherDeps, 'autoContinue'>): TurnR
     const { tenant } = principal;
     const request = { ...input, message: deps.screening?.admit(input.message) ?? input.message };
     const command = parseMessage(request.message)?.command;
-    const { answerApproval } = deps;
-    const verdict = answerApproval && (await findVerdict(command, request, principal));
-    if (answerApproval && verdict) {
-      const control = await answerControlMessage(buildAcceptDeps(principal), request, principal, (target) =>
-        answerApproval(principal, { ...verdict, ...target }),
-      );
+    const carryOut = await findControl(command, request, principal);
+    if (carryOut) {
+      const control = await answerControlMessage(buildAcceptDeps(principal), request, principal, carryOut);
       await publishControlEnd(principal, control);
       return { turn: control, replayed: true, startedHere: false };
     }
@@ -214,13 +227,13 @@ export function createRunner(options: Omit<LauncherDeps, 'autoContinue'>): TurnR
     return end.result;
   }
 
-  /** Rejects shortly before the deadline if the turn then waits for an approval. */
+  /** Rejects shortly before the deadline if the turn is then parked. */
   function watchDeadline(principal: Principal, turnId: string, leftMs: number): { parked: Promise<never>; stop: () => void } {
     const { promise, reject } = Promise.withResolvers<never>();
     promise.catch(() => undefined);
     const check = async (): Promise<void> => {
       const turn = await turns.for(principal).get(turnId);
-      if (turn?.parked && !hasEnded(turn)) reject(approvalPending(turnId));
+      if (turn?.parked && !hasEnded(turn)) reject(turnParked(turnId, turn.parked.requestId));
     };
     const stop = deps.clock.after(Math.max(0, leftMs - PENDING_REPLY_MS), () => void check().catch(() => undefined));
     return { parked: promise, stop };
@@ -270,4 +283,9 @@ export function createRunner(options: Omit<LauncherDeps, 'autoContinue'>): TurnR
       await autoContinue[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Turns that services order are no messages of a person, except those of the channels service. */
+function isOrderedByService({ order }: TurnRequest): boolean {
+  return order !== undefined && order.origin.service !== 'channels';
 }

@@ -14,17 +14,23 @@ type Request = CallResult<'admin.approval.pending'>['requests'][number];
 
 export const approvals = group({
   name: 'approvals',
-  about: 'Shows and answers tool calls of agents that wait for approval. An id may be shortened to a unique beginning.',
+  about: 'Shows and answers tool calls and questions of agents that wait for a person. An id may be shortened to a unique beginning.',
   otherwise: 'list',
   verbs: {
     list: { about: 'lists the waiting calls, oldest first', run: list },
     show: { takes: '<id>', about: 'shows one waiting call with its arguments', run: show },
     approve: { takes: '<id>', about: 'lets the call run, once and with the shown arguments', flags: ['reason'], run: answer(true) },
+    answer: { takes: '<id> <text>', about: 'answers a question of an agent', run: answerQuestion },
     deny: { takes: '<id>', about: 'refuses the call; the agent reads the reason', flags: ['reason'], run: answer(false) },
     watch: { about: 'prints waiting calls as they arrive, until it is interrupted', run: watch },
   },
   flags: { reason: { value: 'text', about: 'approve, deny: reason, kept with the answer' } },
-  examples: ['approvals', 'approvals approve appr_4fT0', 'approvals deny appr_4fT0 --reason "not today"'],
+  examples: [
+    'approvals',
+    'approvals approve appr_4fT0',
+    'approvals deny appr_4fT0 --reason "not today"',
+    'approvals answer ask_7Hk2 "the blue one"',
+  ],
 });
 
 async function list({ call, output }: CommandContext): Promise<void> {
@@ -51,6 +57,13 @@ function answer(approved: boolean) {
     if (output !== 'table') printAs(output, reply);
     else print(`${approved ? 'Approved' : 'Denied'} ${requestId}.\n`);
   };
+}
+
+async function answerQuestion({ call, output }: CommandContext, id: string, text: string): Promise<void> {
+  const { requestId } = await find(call, id);
+  const reply = await call('admin.approval.resolve', { id: requestId, approved: true, answer: text });
+  if (output !== 'table') printAs(output, reply);
+  else print(`Answered ${requestId}.\n`);
 }
 
 const FULL_ID_CHARS = 'appr_'.length + 22;

@@ -4,7 +4,7 @@ import type { Collection } from '@switchyard/store';
 import { canSee } from '../../model/session-ownership.ts';
 import type { SessionDocument } from '../../model/session-document.ts';
 import { toRequest } from '../../approvals/approval-views.ts';
-import type { ApprovalDocument } from '../../approvals/approval-document.ts';
+import { isQuestion, type Answer, type ApprovalDocument } from '../../approvals/approval-document.ts';
 import { isAlreadyResolved, type Approvals } from '../../approvals/approvals.ts';
 
 /** Decided by a client of the RPC interface. */
@@ -23,9 +23,10 @@ export function approvalPending(deps: ApprovalHandlerDeps): Handler<'admin.appro
 }
 
 export function approvalResolve(deps: ApprovalHandlerDeps): Handler<'admin.approval.resolve'> {
-  return async ({ id, approved, reason }, { principal }) => {
+  return async ({ id, approved, reason, answer }, { principal }) => {
+    requireFittingAnswer(id, { approved, answer });
     if (isRestricted(principal)) await requireVisible(deps, principal, id);
-    return toReply(await deps.approvals.resolve(principal.tenant, id, { approved, reason, approvedBy: OPERATOR }));
+    return toReply(await deps.approvals.resolve(principal.tenant, id, { approved, reason, answer, approvedBy: OPERATOR }));
   };
 }
 
@@ -33,7 +34,8 @@ export function approvalResolve(deps: ApprovalHandlerDeps): Handler<'admin.appro
 export function approvalResolveAll(deps: ApprovalHandlerDeps): Handler<'admin.approval.resolveAll'> {
   return async ({ approved, sessionKey, approvedBy, reason }, { principal }) => {
     const requestIds: string[] = [];
-    for (const { requestId } of await listVisible(deps, principal, sessionKey)) {
+    const calls = (await listVisible(deps, principal, sessionKey)).filter((request) => !isQuestion(request));
+    for (const { requestId } of calls) {
       try {
         await deps.approvals.resolve(principal.tenant, requestId, { approved, reason, approvedBy });
         requestIds.push(requestId);
@@ -50,6 +52,15 @@ export function approvalClearDenialCache(approvals: Approvals): Handler<'admin.a
     await approvals.clearDenials(principal.tenant);
     return { cleared: true };
   };
+}
+
+/** A question is answered in words, and a call is approved without any. */
+function requireFittingAnswer(requestId: string, { approved, answer }: Pick<Answer, 'approved' | 'answer'>): void {
+  if (isQuestion({ requestId }) ? !approved || answer !== undefined : answer === undefined) return;
+  const expected = isQuestion({ requestId })
+    ? `Request ${requestId} is a question. Send "answer", or "approved": false to decline it.`
+    : `Request ${requestId} is no question. Send it without "answer".`;
+  throw new ServiceError('INVALID_ARGUMENT', expected, { details: { reason: 'ANSWER_MISMATCH', field: 'answer' } });
 }
 
 function isRestricted({ sessions, agents }: Principal): boolean {

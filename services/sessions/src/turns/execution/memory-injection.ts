@@ -3,6 +3,7 @@ import type { MergedMessage } from '../../model/turn-document.ts';
 import type { Bodies } from '../../model/stored-text.ts';
 import { captureAll, type CapturedTurn } from '../../memory/captured-turn.ts';
 import type { TurnTracer } from '../../agent-loop/turn-trace.ts';
+import type { TurnTaint } from '../../screening/untrusted-results.ts';
 import { foreignNote } from '../../screening/untrusted-message.ts';
 import type { TurnOutcome } from '../../agent-loop/turn-plan.ts';
 import type { MemoryRecall } from '../../memory/memory-recall.ts';
@@ -12,7 +13,8 @@ import { verbosityNote } from '../../agent-loop/verbosity.ts';
 
 /** Loads memories into the prompt of a turn, and collects what the memory service should store of it. */
 export interface MemoryInjection {
-  loadMemory: (question: string) => Promise<ModelMessage | undefined>;
+  /** Marks the turn as tainted if a memory comes from outside. */
+  loadMemory: (question: string, taint: Pick<TurnTaint, 'mark'>) => Promise<ModelMessage | undefined>;
   /** Warnings for the owner, for example about missing memory. */
   readonly warnings: readonly string[];
   warn: (warning: string) => void;
@@ -40,11 +42,12 @@ export function createMemoryInjection(
   return {
     warnings,
     warn: (warning) => void warnings.push(warning),
-    async loadMemory(question) {
+    async loadMemory(question, taint) {
       request = question;
-      const { message, warning, found } =
+      const { message, warning, found, isUntrusted } =
         (await memories?.recall({ ...about, session: lease.session, question, signal, traceparent })) ?? {};
       if (warning !== undefined) warnings.push(warning);
+      if (isUntrusted) taint.mark();
       if (found) witness?.recordRecall(found);
       return joinNotes([foreignNote(lease.session), verbosityNote(agent.config, lease.session), reinforce?.(question)], message);
     },

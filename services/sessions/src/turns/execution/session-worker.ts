@@ -29,8 +29,6 @@ import { loadTurnEnd, type TurnWaiters } from '../ending/turn-waiters.ts';
 
 type ParkedTurn = NonNullable<TurnDocument['parked']>;
 
-/** Time after the timeout of an approval at which a session whose wake was lost runs. */
-const PARK_GRACE_MS = 5_000;
 /** A turn is not started more often; it is then assumed to crash its process. */
 const MAX_ATTEMPTS = 5;
 
@@ -134,16 +132,14 @@ async function endHead(
   return { turn: existing, end, notify: () => notifyAgain(deps, hold, existing, end) };
 }
 
-/** The queue head waits for an approval; undefined if that was decided meanwhile. */
+/** The queue head waits until this time; undefined if its wait is over already. */
 interface ParkedHead {
   parkUntil: number | undefined;
 }
 
 /** A verdict that comes after this read finds the turn parked, and wakes its session. An earlier one lets the turn continue at once. */
 async function parkHead({ gate }: SessionWorkerDeps, hold: SessionLease, parked: ParkedTurn): Promise<ParkedHead> {
-  const { requestId, until } = parked;
-  const isPending = await hold.retryWrite(async () => (await gate?.isPending(hold.tenant, requestId)) ?? false);
-  return { parkUntil: isPending ? until + PARK_GRACE_MS : undefined };
+  return { parkUntil: gate && (await hold.retryWrite(() => gate.findWakeTime(hold.tenant, parked))) };
 }
 
 /** No runner has written to the turn. */

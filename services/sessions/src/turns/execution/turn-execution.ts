@@ -19,6 +19,8 @@ import type { CheckpointEntry } from '../../model/checkpoint-log.ts';
 import { logFailedTurn } from '../store/turn-failure-log.ts';
 import { retryDuringOutages } from '../../agent-loop/outage-retries.ts';
 import { runAgentLoop } from '../../agent-loop/agent-loop.ts';
+import { isForeign } from '../../screening/untrusted-message.ts';
+import { createTurnTaint } from '../../screening/untrusted-results.ts';
 import { TurnParkedError } from '../../approvals/turn-parked.ts';
 import { planTurn } from '../../agent-loop/turn-planner.ts';
 import { getTurnModel } from '../../agents/agent-model.ts';
@@ -197,6 +199,7 @@ async function execute(
   if (parsed?.command) return carryOut(deps, { agent, frames, signal, hold: lease }, { model, command: parsed.command });
   const directed = parsed?.directed;
   for (const name of directed?.without ?? []) reminding.warn(notInForce(name));
+  const taint = createTurnTaint(isForeign(turn.sessionKey) || resumeFrom.hasUntrustedResults);
   const reading = {
     tools: deps.tools,
     turns: deps.turns.for(lease),
@@ -205,10 +208,15 @@ async function execute(
     models: deps.models,
     recall: deps.recall,
     beginnings: deps.beginnings,
-    loadMemory: reminding.loadMemory,
+    loadMemory: (question: string) => reminding.loadMemory(question, taint),
     tracer: witness,
     documentation: deps.documentation,
-    gate: deps.gate?.forTurn(principal, { turn, epoch: lease.session.epoch }),
+    gate: deps.gate?.forTurn(principal, {
+      turn,
+      epoch: lease.session.epoch,
+      screening: { taint, onSuspicious: looking.recordResult },
+    }),
+    taint,
   };
   const text = directed?.text ?? content;
   const preparing = deps.compaction.prepare(lease.tenant, lease.session, { signal, left: remainingMs });

@@ -19,6 +19,7 @@ import type { BodyDocument } from '../../model/text-document.ts';
 import type { ChatVerdict } from '../../approvals/chat-verdict.ts';
 import type { FindGateReply } from '../../approvals/gates.ts';
 import type { ApprovalGate } from '../../approvals/turn-gate.ts';
+import type { QuestionAnswers } from '../../approvals/question-answer.ts';
 import type { AutoContinue } from './auto-continue.ts';
 import type { FrameWriter } from '../../frames/frame-publisher.ts';
 import type { SessionLease } from '../../queue/session-lease.ts';
@@ -63,6 +64,8 @@ export interface TurnRunDeps {
   gate?: ApprovalGate;
   /** Carries out `/approve` and `/deny` and returns the reply. */
   answerApproval?: (principal: Principal, verdict: ChatVerdict) => Promise<string>;
+  /** Passes the answers of users to the questions of agents. */
+  questions?: QuestionAnswers;
   /** Withdraws the request for approval that a cancelled turn waited for. */
   withdrawApproval?: (tenant: string, requestId: string) => Promise<void>;
   /** Returns the verdict of a plain message that answers the request of another service. */

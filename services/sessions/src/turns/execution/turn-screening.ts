@@ -1,3 +1,4 @@
+import type { Screened } from '@switchyard/contracts';
 import type { TurnRunDeps, TurnRun } from './turn-run.ts';
 import type { TurnTracer } from '../../agent-loop/turn-trace.ts';
 import type { OutputFinding } from '../../screening/output-finding.ts';
@@ -10,6 +11,8 @@ export interface TurnScreening {
   /** Screens merged messages. */
   screenMerged: (messages: readonly string[]) => readonly string[];
   recordFinding: (finding: OutputFinding) => void;
+  /** Records a tool result that looks like an injection. */
+  recordResult: (screened: Screened) => void;
 }
 
 interface TurnScreeningOptions {
@@ -38,6 +41,11 @@ export function createTurnScreening(
   return {
     screenMessage: (message) => before(message, resumeFrom.steps > 0),
     screenMerged: (messages) => messages.flatMap((message) => [before(message), message].filter((one) => one !== undefined)),
+    recordResult(screened) {
+      witness.recordScreening(screened);
+      screening?.tellToolResult(speaker, screened);
+      if (screened.risk === 'high') warn('A tool result of this turn looks like a prompt injection.');
+    },
     recordFinding(finding) {
       witness.found(finding);
       screening?.tellOutput(speaker, finding);

@@ -1,4 +1,5 @@
 import { createServiceError, ServiceError, type FullFor } from '@switchyard/contracts';
+import { getParkKind } from '../../approvals/turn-parked.ts';
 
 /** Errors that end a turn from outside its model and tools. */
 export function turnTimedOut(afterMs: number): ServiceError {
@@ -55,9 +56,14 @@ export function agentSuspended(agentId: string): ServiceError {
   return new ServiceError('FAILED_PRECONDITION', `Agent ${agentId} is suspended.`, { details: { reason: 'AGENT_SUSPENDED' } });
 }
 
-/** The caller stops waiting; the turn continues when a person has decided. */
-export function approvalPending(turnId: string): ServiceError {
-  return new ServiceError('DEADLINE_EXCEEDED', 'The turn waits for an approval. It continues when a person has answered.', {
-    details: { reason: 'APPROVAL_PENDING', turnId, retryable: false },
-  });
+const PARKED = {
+  approval: { reason: 'APPROVAL_PENDING', message: 'The turn waits for an approval. It continues when a person has decided.' },
+  question: { reason: 'ANSWER_PENDING', message: 'The turn waits for an answer. It continues with the next message of this session.' },
+  sleep: { reason: 'SLEEPING', message: 'The turn sleeps. It continues at the time that the agent has chosen.' },
+} as const;
+
+/** The caller stops waiting; the turn continues when a person has answered or its time has come. */
+export function turnParked(turnId: string, requestId: string): ServiceError {
+  const { reason, message } = PARKED[getParkKind(requestId)];
+  return new ServiceError('DEADLINE_EXCEEDED', message, { details: { reason, turnId, retryable: false } });
 }
