@@ -76,7 +76,7 @@ export interface Documents<D extends Document> {
   /** Fails ALREADY_EXISTS if the key or a unique set exists (`details.unique` has the fields). */
   insert(document: D, options?: WriteOptions): Promise<D>;
   /** Replaces the document with the same key, or inserts it. Returns null if the guard `if` does not match. */
-  replace(document: D, options?: { if?: Filter<D>; emit?: readonly OutboxEvent[] }): Promise<D | null>;
+  replace(document: D, options?: WriteOptions & { if?: Filter<D> }): Promise<D | null>;
   /** Changes the first matching document and returns the result; null if none matches. */
   update(filter: Filter<D>, change: Change<D>): Promise<D | null>;
   /** Like `update`, on the first match in sort order, for taking work from a queue. One of several concurrent claims succeeds. */

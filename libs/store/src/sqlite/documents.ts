@@ -52,8 +52,8 @@ export function createDocuments(session: Session, table: Table, scope: Scope): D
       const put = prepareDocument(session, table, { scope, document, emit: options.emit });
       const present = buildFilter(table, scope, [{ [table.spec.key]: document[table.spec.key] }, options.if ?? {}]);
       const guard = database.prepare(`SELECT 1 FROM ${table.name} WHERE ${present.text}`);
-      const name = buildDocumentName(table, document[table.spec.key]);
-      return write(session, { name }, () => (options.if && !guard.get(...present.values) ? NO_RESULT : put(table.statements.replace)));
+      const writeOptions = { name: buildDocumentName(table, document[table.spec.key]), deferSync: options.deferSync };
+      return write(session, writeOptions, () => (options.if && !guard.get(...present.values) ? NO_RESULT : put(table.statements.replace)));
     },
 
     update: async (filter, change) => updateFirst(session, table, { scope, filter, change }),
@@ -96,7 +96,7 @@ async function write<D extends Document | null>(
   const onSynced = ({ events }: WriteResult<D>): void => {
     if (events) announce(events);
   };
-  return (await queue.write(work, { ...options, onSynced })).document;
+  return (await queue.write(work, { ...options, onSynced, isUnchanged: (result) => result === NO_RESULT })).document;
 }
 
 /** Returns a name for the document if the key is known. */

@@ -46,6 +46,18 @@ test('runs the writes of one turn in one transaction and rolls back a failing wr
   assert.equal(commits(), 1);
 });
 
+test('syncs no transaction that changed nothing, unless it read an unsynced write', async () => {
+  const { queue, insert, rows, commits } = setUp();
+  const isUnchanged = (value: unknown): boolean => value === null;
+  assert.equal(await queue.write(() => null, { isUnchanged }), null);
+  await assert.rejects(queue.write(() => assert.fail('the write fails')));
+  assert.equal(commits(), 0);
+  await queue.write(() => insert(1), { isUnchanged, deferSync: true });
+  assert.equal(commits(), 0);
+  assert.deepEqual(await queue.write(() => (rows().length === 1 ? null : 'missing'), { isUnchanged }), null);
+  assert.equal(commits(), 1);
+});
+
 test('rejects all writes of a transaction whose commit fails', async () => {
   const { queue, insert, rows } = setUp();
   const results = await Promise.allSettled([queue.write(() => insert(1)), queue.write(() => insert(2, 99))]);

@@ -29,6 +29,8 @@ export interface QueuedWriteOptions<T> {
   deferSync?: boolean | undefined;
   /** Called after the sync, before the write resolves. */
   onSynced?: ((value: T) => void) | undefined;
+  /** Returns whether the work has changed nothing, so that it needs no sync of its own. */
+  isUnchanged?: ((value: T) => boolean) | undefined;
 }
 
 interface QueuedWrite {
@@ -44,6 +46,8 @@ interface WriteOutcome {
   handleCommit: () => boolean;
   /** Call after the sync. */
   handleSync: () => void;
+  /** The write has left the database as it was. */
+  isUnchanged: boolean;
 }
 
 /** Limits the time that one transaction blocks the event loop. */
@@ -87,11 +91,11 @@ export function createWriteQueue(db: DatabaseSync, disk: LogSync): WriteQueue {
   };
   let closed = false;
 
-  function enqueue<T>(to: QueuedWrite[], work: () => T, { name, deferSync, onSynced }: QueuedWriteOptions<T> = {}): Promise<T> {
+  function enqueue<T>(to: QueuedWrite[], work: () => T, { name, ...options }: QueuedWriteOptions<T> = {}): Promise<T> {
     if (closed) return Promise.reject(storeClosed());
     if (name !== undefined) state.pendingDocuments.set(name, (state.pendingDocuments.get(name) ?? 0) + 1);
     return new Promise((resolve, reject) => {
-      to.push({ run: (useSavepoint) => runWrite(db, { work, useSavepoint, deferSync, onSynced, resolve, reject }), reject, name });
+      to.push({ run: (useSavepoint) => runWrite(db, { work, useSavepoint, ...options, resolve, reject }), reject, name });
       if (to === state.entries) schedule(state);
       else state.timer ??= setTimeout(() => schedule(state), MAX_DELAY_MS);
     });
@@ -155,7 +159,13 @@ function commit(state: State): boolean {
   let isDeferred = false;
   try {
     if (state.logUncertain) checkpointLog(state);
-    for (const [at, { handleCommit, handleSync }] of runTransaction(db, batch).entries()) {
+    const outcomes = runTransaction(db, batch);
+    // A write that changed nothing and saw nothing unsynced is on disk already.
+    if (unsynced.length === 0 && outcomes.every((outcome) => outcome.isUnchanged)) {
+      for (const { handleSync } of outcomes) handleSync();
+      return false;
+    }
+    for (const [at, { handleCommit, handleSync }] of outcomes.entries()) {
       isDeferred = handleCommit() || isDeferred;
       unsynced.push({ settle: handleSync, reject: (batch[at] as QueuedWrite).reject });
     }
@@ -225,7 +235,7 @@ function run(db: DatabaseSync, batch: readonly QueuedWrite[], useSavepoint: bool
   }
 }
 
-interface RunWriteOptions<T> extends Pick<QueuedWriteOptions<T>, 'deferSync' | 'onSynced'> {
+interface RunWriteOptions<T> extends Omit<QueuedWriteOptions<T>, 'name'> {
   work: () => T;
   useSavepoint: boolean;
   resolve: (value: T) => void;
@@ -236,7 +246,7 @@ const SAVEPOINTS_REQUIRED = new Error('a write failed and must be rolled back al
 
 function runWrite<T>(
   db: DatabaseSync,
-  { work, useSavepoint, deferSync = false, onSynced, resolve, reject }: RunWriteOptions<T>,
+  { work, useSavepoint, deferSync = false, onSynced, isUnchanged, resolve, reject }: RunWriteOptions<T>,
 ): WriteOutcome {
   if (useSavepoint) db.exec('SAVEPOINT one');
   try {
@@ -251,13 +261,14 @@ function runWrite<T>(
         onSynced?.(value);
         resolve(value);
       },
+      isUnchanged: isUnchanged?.(value) ?? false,
     };
   } catch (error) {
     // After an I/O error SQLite has rolled back the whole transaction.
     if (!db.isTransaction) throw error;
     if (!useSavepoint) throw SAVEPOINTS_REQUIRED;
     db.exec('ROLLBACK TO one; RELEASE one');
-    return { handleCommit: () => false, handleSync: () => reject(error) };
+    return { handleCommit: () => false, handleSync: () => reject(error), isUnchanged: true };
   }
 }
 
