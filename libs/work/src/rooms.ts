@@ -55,8 +55,8 @@ export interface Rooms {
   claim(fields: () => ClaimFields): Promise<ClaimedDocument | undefined>;
   /** Returns the time of the next visit. */
   getNextVisit(): Promise<number>;
-  /** Rings the rooms of documents whose writer crashed before it rang. */
-  recover(): Promise<void>;
+  /** Rings the rooms of documents whose writer crashed before it rang. Returns whether there were any. */
+  recover(): Promise<boolean>;
 }
 
 export interface RoomsDeps {
@@ -182,6 +182,7 @@ export function createRooms({ work, rooms, now, leaseMs }: RoomsDeps): Rooms {
         await ring(tenant, waitRoom, now(), { create: true });
         await work.for({ tenant }).update({ [work.key]: document[work.key], waitRoom, dueAt }, { unset: ['dueAt'] });
       }
+      return items.length > 0;
     },
   };
 }

@@ -83,13 +83,17 @@ export function createRunner({ key, claims, rooms, now, clock, capacity, run, po
   async function claimAll(): Promise<void> {
     let waitMs = RETRY_MS;
     try {
-      await rooms?.recover();
       while (!closed && claimed < capacity()) {
         const lease = await claims.next();
         if (!lease) break;
         launchClaimed(lease);
       }
-      waitMs = Math.max((await claims.getNextDueAt()) - now(), claimed < capacity() ? 0 : RETRY_MS);
+      // The poll that follows reads the next time.
+      if (pollAgain) return;
+      const nextAt = await claims.getNextDueAt();
+      // Due documents that were not claimed wait in a line, or another replica has claimed them meanwhile.
+      if (rooms && nextAt <= now() && claimed < capacity() && (await rooms.recover())) pollAgain = true;
+      waitMs = Math.max(nextAt - now(), claimed < capacity() ? 0 : RETRY_MS);
     } finally {
       cancelTimer();
       const delayMs = Math.min(waitMs, MAX_POLL_INTERVAL_MS);
