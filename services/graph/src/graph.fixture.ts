@@ -45,6 +45,7 @@ interface GraphOptions {
   standing?: () => TokenStanding;
   as?: Principal;
   data?: string;
+  env?: Readonly<Record<string, string>>;
   settings?: ConfigurationPatch;
   agents?: readonly string[];
 }
@@ -66,12 +67,7 @@ export async function testGraph({ agents = [], standing = () => ({ state: 'curre
   const app = await testService(graph, {
     ...options,
     async prepare(host) {
-      turns = await serveTurns(host);
-      const handlers: Handlers<typeof contracts.secrets> = {
-        'tokens.standing': ({ principals }) => ({ standings: principals.map(standing) }),
-      };
-      await (await host.connect('secrets')).serve(contracts.secrets, handlers, { version: '0.0.0' });
-      for (const agentId of ['default', ...agents]) await putAgent(host.bus, agentId);
+      turns = await serveCollaborators(host, { standing, agents });
     },
   });
   return {
@@ -81,6 +77,19 @@ export async function testGraph({ agents = [], standing = () => ({ state: 'curre
     },
     turns: turns!,
   };
+}
+
+/** Serves the methods of the sessions and secrets services that the graph service calls, and publishes agents. */
+export async function serveCollaborators(
+  host: Host,
+  { standing = () => ({ state: 'current' }), agents = [] }: Pick<GraphOptions, 'standing' | 'agents'> = {},
+): Promise<OrderedTurns> {
+  const handlers: Handlers<typeof contracts.secrets> = {
+    'tokens.standing': ({ principals }) => ({ standings: principals.map(standing) }),
+  };
+  await (await host.connect('secrets')).serve(contracts.secrets, handlers, { version: '0.0.0' });
+  for (const agentId of ['default', ...agents]) await putAgent(host.bus, agentId);
+  return serveTurns(host);
 }
 
 async function putAgent(bus: Bus, agentId: string): Promise<void> {

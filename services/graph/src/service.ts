@@ -34,7 +34,7 @@ export const graph = defineService({
   version: '0.1.0',
   settings: ['security'],
 
-  async setup({ settings, store, bus, log, own, replica, env }) {
+  async setup({ settings, store, blobs, bus, log, own, replica, env }) {
     const documents = await store.open({
       graphs: graphCollection,
       saved: savedGraphCollection,
@@ -59,8 +59,8 @@ export const graph = defineService({
       };
     };
     const waiters = createRunWaiters(systemClock);
-    const common = { ...documents, bus, log, owner: replica, now, limits };
-    const runWork = own.use(createRunWork({ ...common, stepWork: () => stepWork, onChange: (runId) => waiters.notify(runId) }));
+    const common = { ...documents, blobs, bus, log, owner: replica, now, limits, awaited: new Set<string>() };
+    const runWork = own.use(createRunWork({ ...common, stepWork: () => stepWork, onEnd: (runId) => waiters.notify(runId) }));
     const stepWork = own.use(
       createStepWork({
         ...common,

@@ -127,7 +127,13 @@ export const GraphRunDetail = z.object({
         startedAt: Timestamp.optional(),
         durationMs: DurationMs.optional(),
         artifacts: z
-          .array(z.object({ filename: boundedString(MAX.path), content: boundedString(MAX.text) }))
+          .array(
+            z.object({
+              filename: boundedString(MAX.path),
+              content: boundedString(MAX.text),
+              missing: z.literal(true).optional().describe('the file no longer exists; content is what is left of it'),
+            }),
+          )
           .max(MAX.all)
           .optional(),
       }),

@@ -11,6 +11,8 @@ const count = z.int().nonnegative();
 const DAY_MS = 86_400_000;
 /** How long a definition is kept after its last use, and a run after its end. */
 const RETENTION_MS = 30 * DAY_MS;
+/** How long an output and its file are kept. */
+export const OUTPUT_RETENTION_MS = RETENTION_MS + DAY_MS;
 /** A definition and the inputs of the longest length, whatever their encoding. */
 const DEFINITION_BYTES = 8_388_608;
 /** The longest text of one turn, whatever its encoding. */
@@ -132,7 +134,12 @@ export const OutputDocument = z.object({
   outputId: z.string(),
   runId: z.string(),
   nodeId: z.string(),
+  /** The output, or its beginning if `blobId` is set. */
   text: z.string(),
+  /** Characters of the complete output, if `blobId` is set. */
+  totalChars: count.optional(),
+  /** The kept blob with the complete output. */
+  blobId: z.string().optional(),
   createdAt: instant,
 });
 export type OutputDocument = z.infer<typeof OutputDocument>;
@@ -143,5 +150,5 @@ export const outputCollection = collection({
   key: 'outputId',
   maxBytes: TEXT_BYTES,
   indexes: [{ fields: ['runId'] }],
-  expires: { field: 'createdAt', afterMs: RETENTION_MS + DAY_MS },
+  expires: { field: 'createdAt', afterMs: OUTPUT_RETENTION_MS },
 });

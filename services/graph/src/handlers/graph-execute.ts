@@ -73,7 +73,7 @@ async function startRun(deps: HandlerDeps, principal: Principal, { graph, reques
   const { announceChannelType: channelType, announceChannelId: channelId, idempotencyKey } = request;
   const hasGate = definition.nodes.some(({ type_id: type }) => type === 'approval-gate');
   if (hasGate && (channelType === undefined || channelId === undefined)) throw missingChannel();
-  await rejectIfFull(deps, principal);
+  if (!(await hasRun(deps, principal, idempotencyKey))) await rejectIfFull(deps, principal);
   const startedAt = deps.now();
   const agentId = principal.agent ?? principal.agents?.[0];
   const run: RunDocument = {
@@ -99,6 +99,12 @@ async function startRun(deps: HandlerDeps, principal: Principal, { graph, reques
   await deps.graphs.for(principal).update({ graphId }, { set: { usedAt: startedAt } });
   await deps.runWork.poll();
   return document;
+}
+
+/** Returns whether a call with this key has started a run, which a repetition returns although the tenant has no room for another one. */
+async function hasRun({ runs }: HandlerDeps, principal: Principal, idempotencyKey: string | undefined): Promise<boolean> {
+  if (idempotencyKey === undefined) return false;
+  return (await runs.for(principal).count({ client: principal.client, idempotencyKey })) > 0;
 }
 
 function missingChannel(): ServiceError {

@@ -1,6 +1,8 @@
 import type { Handler } from '@switchyard/bus';
-import { ServiceError } from '@switchyard/contracts';
+import { ServiceError, type Principal } from '@switchyard/contracts';
 import type { RunDocument } from '../documents/collections.ts';
+import { isComplete, removeOutputs } from '../runs/output-files.ts';
+import { getFilename } from '../runs/output-text.ts';
 import { readOutputs } from '../runs/run-outputs.ts';
 import { describeNode, describeTimes } from '../runs/run-view.ts';
 import { canSee, getRun } from './graph-access.ts';
@@ -30,13 +32,29 @@ export function graphRunDetail(deps: HandlerDeps): Handler<'graph.runDetail'> {
   return async ({ runId }, { principal }) => {
     const document = await getRun(deps, principal, runId);
     const outputs = await readOutputs(deps, principal, document);
+    const missing = await findMissingFiles(deps, principal, document);
     const nodes = document.definition.nodes.map(({ node_id: nodeId }) => {
       const { completedAt: _, ...node } = describeNode(document.run.nodes[nodeId]!);
       const output = outputs[nodeId] ?? null;
-      return { nodeId, ...node, output, ...(output === null ? {} : { artifacts: [{ filename: `${nodeId}-output.md`, content: output }] }) };
+      if (output === null) return { nodeId, ...node, output };
+      const isMissing = missing.has(nodeId);
+      return {
+        nodeId,
+        ...node,
+        output,
+        artifacts: [{ filename: getFilename(nodeId), content: output, ...(isMissing && { missing: true as const }) }],
+      };
     });
     return { ...describeName(document), ...describeTimes(document), nodes };
   };
+}
+
+/** Returns the nodes whose stored output no longer exists completely. */
+async function findMissingFiles(deps: HandlerDeps, principal: Principal, { runId, definition }: RunDocument): Promise<Set<string>> {
+  const { items } = await deps.outputs.for(principal).find({ runId }, { limit: definition.nodes.length });
+  const missing = new Set(definition.nodes.map(({ node_id: nodeId }) => nodeId));
+  for (const item of items) if (await isComplete(deps, principal.tenant, item)) missing.delete(item.nodeId);
+  return missing;
 }
 
 /** Deletes a run that has ended, with its steps and outputs. */
@@ -45,7 +63,7 @@ export function graphDeleteRun(deps: HandlerDeps): Handler<'graph.deleteRun'> {
     const { status, run } = await getRun(deps, principal, runId);
     if (status === 'running' || isBusy(run)) throw stillRunning(runId);
     await deps.runs.for(principal).remove({ runId, status: { ne: 'running' } });
-    await deps.outputs.for(principal).remove({ runId });
+    await removeOutputs(deps, principal.tenant, runId);
     await deps.steps.for(principal).remove({ runId });
     return { runId, deleted: true };
   };

@@ -1,5 +1,7 @@
 import type { Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
+import { readOutput } from '../runs/output-files.ts';
+import { getFilename } from '../runs/output-text.ts';
 import { getRun } from './graph-access.ts';
 import { storeDefinition } from './graph-define.ts';
 import { executeGraph } from './graph-execute.ts';
@@ -22,8 +24,21 @@ export function graphOutput(deps: HandlerDeps): Handler<'graph.output'> {
     await getRun(deps, principal, runId);
     const output = await deps.outputs.for(principal).get(`${runId}/${nodeId}`);
     if (!output) throw new ServiceError('NOT_FOUND', `The node ${nodeId} of run ${runId} has no output.`);
-    const { text } = output;
     const end = offset + PART_CHARS;
-    return { text: text.slice(offset, end), totalChars: text.length, ...(end < text.length && { nextOffset: end }) };
+    const { text, totalChars, isMissing } = await readOutput(deps, principal.tenant, output, Math.min(end, output.totalChars ?? 0));
+    if (isMissing) throw missingFile({ runId, nodeId, shownChars: text.length, totalChars });
+    return { text: text.slice(offset, end), totalChars, ...(end < totalChars && { nextOffset: end }) };
   };
+}
+
+interface MissingFileOptions {
+  runId: string;
+  nodeId: string;
+  shownChars: number;
+  totalChars: number;
+}
+
+function missingFile({ runId, nodeId, shownChars, totalChars }: MissingFileOptions): ServiceError {
+  const message = `The file ${getFilename(nodeId)} of the run ${runId} no longer exists. graph.runDetail has the first ${shownChars} of its ${totalChars} characters. Execute the graph again to write it.`;
+  return new ServiceError('NOT_FOUND', message, { details: { reason: 'FILE_MISSING' } });
 }

@@ -1,3 +1,4 @@
+import type { BlobStore } from '@switchyard/blob';
 import type { Bus } from '@switchyard/bus';
 import type { AgentDirectory, Clock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
@@ -12,6 +13,7 @@ export interface HandlerDeps {
   runs: Collection<RunDocument>;
   steps: Collection<StepDocument>;
   outputs: Collection<OutputDocument>;
+  blobs: () => Promise<BlobStore>;
   runWork: Work<RunDocument>;
   agents: AgentDirectory;
   bus: Bus;
@@ -19,4 +21,5 @@ export interface HandlerDeps {
   clock: Clock;
   limits: () => GraphLimits & { maxSubAgents: number };
   now: () => number;
+  log: { warn(fields: object, message: string): void };
 }

@@ -1,4 +1,6 @@
 import type { Bus } from '@switchyard/bus';
+import type { BlobStore } from '@switchyard/blob';
+import type { Clock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import { createWork, newWork, type Lease, type Outcome, type Work } from '@switchyard/work';
 import type { OutputDocument, RunDocument, StepDocument } from '../documents/collections.ts';
@@ -7,6 +9,8 @@ import { listNodeChanges } from '../engine/node-changes.ts';
 import { noSpent, type RunState } from '../engine/run-state.ts';
 import { getTimeoutMs } from '../nodes/node-drivers.ts';
 import { cancelSteps } from './cancel-steps.ts';
+import { readOutput, storeOutput } from './output-files.ts';
+import type { OutputText } from './output-text.ts';
 import { completedEvent, publishNodeChanges, startedEvent } from './run-events.ts';
 import { recordRunEnd } from './run-metrics.ts';
 import { buildOrder, buildQuestion } from './step-order.ts';
@@ -36,23 +40,27 @@ export interface RunWorkDeps {
   runs: Collection<RunDocument>;
   steps: Collection<StepDocument>;
   outputs: Collection<OutputDocument>;
+  blobs: () => Promise<BlobStore>;
   bus: Bus;
   owner: string;
+  /** Timers of the leases and polls; those of the system by default. */
+  clock?: Clock;
   now: () => number;
   log: { warn(fields: object, message: string): void };
   limits: () => GraphLimits;
   stepWork: () => Work<StepDocument>;
-  /** Called after the state of a run changed. */
-  onChange: (runId: string) => void;
+  /** Called after a run has ended, or a node of an ended run. */
+  onEnd: (runId: string) => void;
 }
 
 /** Advances runs. While its nodes run, a run is parked and no process holds it. */
 export function createRunWork(deps: RunWorkDeps): Work<RunDocument> {
-  const { runs, owner, now, log } = deps;
+  const { runs, owner, now, log, clock } = deps;
   return createWork<RunDocument>({
     documents: runs,
     owner,
     now,
+    ...(clock && { clock }),
     log,
     capacity: () => MAX_CONCURRENT_RUNS,
     run: (lease) => advanceRun(deps, lease),
@@ -78,7 +86,8 @@ async function advanceRun(deps: RunWorkDeps, lease: Lease<RunDocument>): Promise
     cancelRequested: document.cancelRequested,
     maxRunning,
   });
-  await storeOutputs(deps, tenant, document.runId, next);
+  // Outputs are stored before the state that names them.
+  for (const output of next.outputs) await storeOutput(deps, tenant, { runId: document.runId, ...output });
   await cancelSteps(deps, tenant, findAbandoned(document.runId, stored, next));
   if (!lease.isHeld()) return { parkUntil: deps.now() };
   const { set, emit } = describeChange(document, next.state);
@@ -87,7 +96,7 @@ async function advanceRun(deps: RunWorkDeps, lease: Lease<RunDocument>): Promise
   if (hasChanged) await lease.persist(() => lease.write({ set, emit }));
   if (before.status === 'running' && next.state.status !== 'running') recordRunEnd(next.state);
   publishNodeChanges(deps, tenant, document, listNodeChanges(before, next.state));
-  deps.onChange(document.runId);
+  if (next.state.status !== 'running') deps.onEnd(document.runId);
   const missing = next.running.filter((start) => !stored.has(getStepId(document.runId, start)));
   if (missing.length > 0) await startSteps(deps, tenant, { run: document, starts: missing, stored, state: next.state });
   return { parkUntil: getParkUntil(deps, next) };
@@ -152,12 +161,6 @@ function findAbandoned(runId: string, stored: StoredSteps, next: Advance): StepD
   return [...stored.values()].filter(({ stepId, finishedAt }) => finishedAt === undefined && !wanted.has(stepId));
 }
 
-/** Outputs are stored before the state that names them. */
-async function storeOutputs({ outputs, now }: RunWorkDeps, tenant: string, runId: string, next: Advance): Promise<void> {
-  const own = outputs.for({ tenant });
-  for (const { nodeId, text } of next.outputs) await own.replace({ outputId: `${runId}/${nodeId}`, runId, nodeId, text, createdAt: now() });
-}
-
 interface StartStepsOptions {
   run: RunDocument;
   starts: readonly StepStart[];
@@ -199,15 +202,17 @@ async function startSteps(deps: RunWorkDeps, tenant: string, { run, starts, stor
 
 /** Loads the outputs of the dependencies of the nodes that start. */
 async function loadInputs(
-  { outputs }: RunWorkDeps,
+  deps: RunWorkDeps,
   tenant: string,
   run: RunDocument,
   starts: readonly StepStart[],
-): Promise<Map<string, string>> {
+): Promise<Map<string, OutputText>> {
   const started = new Set(starts.map(({ nodeId }) => nodeId));
   const sources = run.definition.nodes.filter((node) => started.has(node.node_id)).flatMap((node) => node.depends_on);
   if (sources.length === 0) return new Map();
   const ids = [...new Set(sources)].map((nodeId) => `${run.runId}/${nodeId}`);
-  const { items } = await outputs.for({ tenant }).find({ outputId: { in: ids } }, { limit: ids.length });
-  return new Map(items.map(({ nodeId, text }) => [nodeId, text]));
+  const { items } = await deps.outputs.for({ tenant }).find({ outputId: { in: ids } }, { limit: ids.length });
+  const { maxOutputChars } = deps.limits();
+  const read = items.map(async (item) => [item.nodeId, await readOutput(deps, tenant, item, maxOutputChars)] as const);
+  return new Map(await Promise.all(read));
 }

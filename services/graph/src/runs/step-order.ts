@@ -4,7 +4,7 @@ import type { StepStart } from '../engine/advance.ts';
 import type { RunDocument } from '../documents/collections.ts';
 import type { StepQuestion } from '../documents/step-question.ts';
 import type { Material, StepRequest } from '../nodes/node-driver.ts';
-import { neutralize, truncateOutput } from './output-text.ts';
+import { neutralize, truncateOutput, type OutputText } from './output-text.ts';
 
 /** Entries of `context` in one turn. */
 const MAX_CONTEXT_ENTRIES = 10;
@@ -23,7 +23,7 @@ export interface BuildOrderOptions {
   run: RunDocument;
   start: StepStart & { request: StepRequest };
   /** Outputs of the dependencies of the node. */
-  outputs: ReadonlyMap<string, string>;
+  outputs: ReadonlyMap<string, OutputText>;
   /** Characters of an output in a prompt. */
   maxChars: number;
   maxSteps: number;
@@ -37,7 +37,7 @@ export function buildOrder({ run, start, outputs, maxChars, maxSteps, timeoutMs 
   const { nodeId, request } = start;
   const index = nodes.findIndex((node) => node.node_id === nodeId);
   const node = nodes[index]!;
-  const cut = (source: string, text: string): string => truncateOutput(text, { maxChars, runId: run.runId, nodeId: source });
+  const cut = (source: string, output: OutputText): string => truncateOutput(output, { maxChars, runId: run.runId, nodeId: source });
   const getOutput = (source: string): string | undefined => {
     const output = node.depends_on.includes(source) ? outputs.get(source) : undefined;
     return output === undefined ? undefined : neutralize(cut(source, output));
@@ -52,13 +52,16 @@ export function buildOrder({ run, start, outputs, maxChars, maxSteps, timeoutMs 
     ...(request.instructions === undefined ? [] : [request.instructions]),
   ].join('\n\n');
   const upstream = node.depends_on.flatMap((source): Material[] => {
-    const text = outputs.get(source);
-    if (text === undefined || node.context_mode === 'none') return [];
+    const output = outputs.get(source);
+    if (output === undefined || node.context_mode === 'none') return [];
     return [
-      { title: `Output of ${source}`, text: describeOutput(node.context_mode, { runId: run.runId, nodeId: source, text, maxChars }) },
+      { title: `Output of ${source}`, text: describeOutput(node.context_mode, { runId: run.runId, nodeId: source, output, maxChars }) },
     ];
   });
-  const own = (request.material ?? []).map(({ title, text }) => ({ title, text: cut(nodeId, text) }));
+  const own = (request.material ?? []).map(({ title, text }) => ({
+    title,
+    text: cut(nodeId, { text, totalChars: text.length, isMissing: false }),
+  }));
   const context = mergeMaterial([...upstream, ...own]);
   const agentId = request.agent ?? run.agentId;
   const limit = request.maxSteps ?? maxSteps;
@@ -78,7 +81,7 @@ export interface BuildQuestionOptions {
   run: RunDocument;
   nodeId: string;
   request: { ask: string; timeoutMs: number };
-  outputs: ReadonlyMap<string, string>;
+  outputs: ReadonlyMap<string, OutputText>;
 }
 
 /** Returns the question of an approval gate, with the inputs and the beginnings of the outputs that its message names. */
@@ -96,13 +99,13 @@ export function buildQuestion({ run, nodeId, request: { ask, timeoutMs }, output
 interface DescribeOutputOptions {
   runId: string;
   nodeId: string;
-  text: string;
+  output: OutputText;
   maxChars: number;
 }
 
-function describeOutput(mode: 'full' | 'summary' | 'refs', { runId, nodeId, text, maxChars }: DescribeOutputOptions): string {
-  if (mode === 'full') return truncateOutput(text, { maxChars, runId, nodeId });
-  return truncateOutput(text, { maxChars: mode === 'summary' ? SUMMARY_CHARS : 0, runId, nodeId, always: true });
+function describeOutput(mode: 'full' | 'summary' | 'refs', { runId, nodeId, output, maxChars }: DescribeOutputOptions): string {
+  if (mode === 'full') return truncateOutput(output, { maxChars, runId, nodeId });
+  return truncateOutput(output, { maxChars: mode === 'summary' ? SUMMARY_CHARS : 0, runId, nodeId, always: true });
 }
 
 /** Joins the last entries if there are more than a turn may have. */
