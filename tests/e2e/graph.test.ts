@@ -14,6 +14,10 @@ interface Execution {
   outputs: Record<string, string | null>;
 }
 
+interface Progress {
+  nodes: Record<string, { status: string; error?: string }>;
+}
+
 const TIMEOUT_MS = 30_000;
 const POLL_INTERVAL_MS = 50;
 
@@ -48,5 +52,25 @@ onEachProfile('graphs', (product) => {
     assert.match(outputs['draft'] ?? '', /Write about switches\./);
     assert.match(outputs['publish'] ?? '', /Publish [^]*Write about switches\./);
     assert.equal(outputs['gate'], 'Approved by operator.');
+  });
+
+  test('the nodes of an agent that is deleted half way fail with that reason', async () => {
+    await call(product, 'agents.create', { name: 'writer', model: 'dev/slow' });
+    const nodes = [
+      { node_id: 'research', task: 'Search.', agent: 'writer' },
+      { node_id: 'report', task: 'Write.', agent: 'writer', depends_on: ['research'] },
+    ];
+    const { graphId } = await call<{ graphId: string }>(product, 'graph.define', { nodes });
+    const executed = call<Execution>(product, 'graph.execute', { graphId });
+    const read = async () => (await call<Progress>(product, 'graph.status', { graphId })).nodes;
+    while ((await read())['research']?.status !== 'running') await wait(POLL_INTERVAL_MS);
+    await call(product, 'agents.delete', { agentId: 'writer' });
+    assert.equal((await executed).status, 'failed');
+    // A turn that runs may end by itself, so that the next node is the first one that fails.
+    const errors = Object.values(await read()).map(({ error = '' }) => error);
+    assert.ok(
+      errors.some((error) => /agent:? writer/i.test(error)),
+      JSON.stringify(errors),
+    );
   });
 });

@@ -8,6 +8,8 @@ import type { StepDocument } from '../documents/collections.ts';
 export interface StepEndSweepDeps {
   steps: Collection<StepDocument>;
   stepWork: Pick<Work<StepDocument>, 'wake' | 'poll'>;
+  /** Ids of the steps whose turns are awaited by this replica. */
+  awaited: ReadonlySet<string>;
   bus: Bus;
   log: { warn(fields: object, message: string): void };
 }
@@ -58,12 +60,13 @@ type PendingStep = StepDocument & { tenant: string };
 
 async function sweepStepEnds(deps: StepEndSweepDeps): Promise<void> {
   let cursor: string | undefined;
+  let woken = 0;
   do {
     const page = await deps.steps.system().find({ turnPending: true }, { limit: MAX.many, ...(cursor === undefined ? {} : { cursor }) });
-    for (const batch of splitByClient(page.items)) await wakeEnded(deps, batch);
+    for (const batch of splitByClient(page.items.filter(({ stepId }) => !deps.awaited.has(stepId)))) woken += await wakeEnded(deps, batch);
     cursor = page.cursor;
   } while (cursor !== undefined);
-  await deps.stepWork.poll();
+  if (woken > 0) await deps.stepWork.poll();
 }
 
 /** Groups steps by client, because a client follows only its own turns. */
@@ -74,9 +77,10 @@ function splitByClient(steps: readonly PendingStep[]): PendingStep[][] {
   );
 }
 
-async function wakeEnded({ bus, stepWork }: StepEndSweepDeps, batch: readonly PendingStep[]): Promise<void> {
+/** Wakes the steps of a batch that have ended, and returns their number. */
+async function wakeEnded({ bus, stepWork }: StepEndSweepDeps, batch: readonly PendingStep[]): Promise<number> {
   const [first] = batch;
-  if (!first) return;
+  if (!first) return 0;
   const turnIds = batch.flatMap(({ turnId }) => turnId ?? []);
   const requestIds = batch.flatMap(({ requestId }) => requestId ?? []);
   const caller = bus.as(toPrincipal(first.tenant, first.principal));
@@ -88,6 +92,7 @@ async function wakeEnded({ bus, stepWork }: StepEndSweepDeps, batch: readonly Pe
     ...turns.filter(({ state }) => state === 'queued' || state === 'running').map(({ turnId }) => turnId),
     ...requests.filter(({ state }) => state === 'pending').map(({ requestId }) => requestId),
   ]);
-  for (const { tenant, stepId, turnId, requestId } of batch)
-    if (!open.has(turnId ?? requestId ?? '')) await stepWork.wake(tenant, stepId, {}, { turnPending: true });
+  const ended = batch.filter(({ turnId, requestId }) => !open.has(turnId ?? requestId ?? ''));
+  for (const { tenant, stepId } of ended) await stepWork.wake(tenant, stepId, {}, { turnPending: true });
+  return ended.length;
 }

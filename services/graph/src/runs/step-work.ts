@@ -1,6 +1,6 @@
 import type { Bus } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
-import { findLostRights } from '@switchyard/service-kit';
+import { findLostRights, type Clock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import { createWork, type Lease, type Outcome, type RoomDocument, type Work } from '@switchyard/work';
 import type { StepDocument } from '../documents/collections.ts';
@@ -30,10 +30,14 @@ export interface StepWorkDeps {
   rooms: Collection<RoomDocument>;
   bus: Bus;
   owner: string;
+  /** Timers of the leases and polls; those of the system by default. */
+  clock?: Clock;
   now: () => number;
   log: { warn(fields: object, message: string): void };
   /** Steps of one tenant that run at once: the setting `security.agentToAgent.graphMaxGlobalSubAgents`. */
   maxSteps: () => number;
+  /** Ids of the steps whose turns are awaited here, so that a sweep leaves them out. */
+  awaited: Set<string>;
   /** Counts the wake-ups by the sessions service. */
   countWakes: () => number;
   /** Makes a run read the ends of its steps. */
@@ -45,7 +49,7 @@ export interface StepWorkDeps {
  * the turn runs, the step is parked and no process holds it.
  */
 export function createStepWork(deps: StepWorkDeps): Work<StepDocument> {
-  const { steps, rooms, owner, now, log, maxSteps } = deps;
+  const { steps, rooms, owner, now, log, maxSteps, clock } = deps;
   return createWork<StepDocument>({
     documents: steps,
     rooms: {
@@ -55,6 +59,7 @@ export function createStepWork(deps: StepWorkDeps): Work<StepDocument> {
     },
     owner,
     now,
+    ...(clock && { clock }),
     log,
     capacity: () => MAX_CONCURRENT_STEPS,
     run: (lease) => runStep(deps, lease),
@@ -96,9 +101,11 @@ async function startStep(deps: StepWorkDeps, lease: Lease<StepDocument>): Promis
     if (!step.question) recordStepWait(deps.now() - step.createdAt);
     const wakes = deps.countWakes();
     const ids = await sendOrder(deps, tenant, step);
-    const [parked, result] = await Promise.all([recordOrder(deps, lease, ids), awaitShortTurn(deps, tenant, { ...step, ...ids })]);
+    deps.awaited.add(step.stepId);
+    const awaiting = Promise.all([recordOrder(deps, lease, ids), awaitShortTurn(deps, tenant, { ...step, ...ids })]);
+    const [parked, result] = await awaiting.finally(() => deps.awaited.delete(step.stepId));
     if (result) return await finish(deps, lease, result);
-    // A turn that ended before its id was stored is not in the sweep of its wake-up.
+    // The sweep of a wake-up misses a turn whose id is not stored yet, and one that is awaited here.
     return deps.countWakes() === wakes ? parked : { ...parked, parkUntil: deps.now() };
   } catch (error) {
     if (!(error instanceof ServiceError) || lease.signal.aborted) throw error;
@@ -155,7 +162,8 @@ function awaitEnd({ now }: StepWorkDeps, { startedAt = now(), question }: StepDo
 
 /** Stores the end before the run is woken, so that the run finds it. */
 async function finish(deps: StepWorkDeps, lease: Lease<StepDocument>, result: StepResult): Promise<Outcome<StepDocument>> {
-  await lease.persist(() => lease.write({ set: { ...closed(deps.now()), ...result } }));
+  // The write that wakes the run follows, and resolves after both are on the disk.
+  await lease.persist(() => lease.write({ set: { ...closed(deps.now()), ...result }, deferSync: true }));
   return endStep(deps, lease);
 }
 

@@ -53,5 +53,6 @@ function describeTurnEnd({ state, result, failure, usage }: TurnEndRecord): Step
   const text = result?.response.slice(0, MAX.text) ?? '';
   if (state === 'done') return { text, ...(spent && { spent }) };
   const error = (failure?.message ?? `the turn was ${state}`).slice(0, MAX.line);
-  return { text, error, permanent: false, ...(spent && { spent }) };
+  // A precondition such as the existence of the agent is not met by a repetition either.
+  return { text, error, permanent: failure?.code === 'FAILED_PRECONDITION', ...(spent && { spent }) };
 }
