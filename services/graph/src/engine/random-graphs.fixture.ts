@@ -6,7 +6,7 @@ import { interpret } from './reference.fixture.ts';
 import { newRunState, noSpent, type RunState } from './run-state.ts';
 
 /** Returns numbers from 0 to 1 that depend on the seed only (mulberry32). */
-function createRandom(seed: number): () => number {
+export function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
     state = (state + 0x6d_2b_79_f5) >>> 0;
@@ -20,7 +20,8 @@ function pick<T>(random: () => number, items: readonly T[]): T {
   return items[Math.floor(random() * items.length)]!;
 }
 
-function createGraph(random: () => number): GraphDefinition {
+/** Returns a graph of 1 to 20 nodes with random dependencies, barriers, retries and policy. */
+export function createGraph(random: () => number): GraphDefinition {
   const count = 1 + Math.floor(random() * 20);
   const density = random();
   const nodes = Array.from({ length: count }, (_, index) => ({

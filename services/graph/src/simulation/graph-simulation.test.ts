@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { playGraphSeeds } from './graph-simulation.fixture.ts';
+
+/** Enough seeds for each kind of event; further ones only while the machine is fast. */
+const MIN_SEEDS = 12;
+const MAX_SEEDS = 60;
+const BUDGET_MS = 3_000;
+
+test('runs on replicas that are killed end as the reference interpreter says, with one turn per attempt', async (t) => {
+  const startedAt = performance.now();
+  const { seeds, total } = await playGraphSeeds(
+    (seed) => seed <= MIN_SEEDS || (seed <= MAX_SEEDS && performance.now() - startedAt < BUDGET_MS),
+  );
+  t.diagnostic(`${seeds} seeds: ${JSON.stringify(total)}`);
+  for (const [name, count] of Object.entries(total)) assert.ok(count > 0, `the stories have no ${name}`);
+});
