@@ -77,6 +77,13 @@ export const OrderTurn = StartTurn.omit({ turnId: true }).extend({
   tools: TurnTools.optional().describe('narrows the tools of the agent, and never adds one'),
 });
 
+/** Tool calls of one turn. */
+export const TurnToolCounts = z.object({
+  calls: Count,
+  failed: z.array(boundedString(MAX.name)).max(MAX.few).describe('names of tools that failed at least once'),
+});
+export type TurnToolCounts = z.infer<typeof TurnToolCounts>;
+
 /** How one turn stands or how it ended. */
 export const TurnEndRecord = z.object({
   turnId: TurnId,
@@ -86,6 +93,7 @@ export const TurnEndRecord = z.object({
   failure: TurnFailure.optional(),
   usage: TurnUsage.optional().describe('once the turn has ended'),
   steps: Count.optional(),
+  tools: TurnToolCounts.optional().describe('once the turn has ended, if the call asks for it'),
   startedAt: Timestamp.optional(),
   finishedAt: Timestamp.optional(),
 });
@@ -109,6 +117,7 @@ export const turnOrderOperations = {
     params: z.strictObject({
       turnIds: z.array(TurnId).min(1).max(MAX.few),
       waitMs: z.int().nonnegative().max(MAX_WAIT_MS).default(0),
+      countTools: z.boolean().default(false).describe('whether to count the tool calls of ended turns'),
     }),
     result: z.object({
       turns: z.array(TurnEndRecord).max(MAX.few),

@@ -93,6 +93,8 @@ export const RunDocument = z.object({
   totalTokens: count.optional(),
   costUsd: z.number().optional(),
   llmCalls: count.optional(),
+  toolCalls: count.optional(),
+  failedTools: json(z.array(z.string())).optional(),
   /** Where the text was sent, or why it was not. */
   delivery: z.string().optional(),
 });

@@ -19,7 +19,7 @@ export function cronRuns({ jobs, runs }: HandlerDeps): Handler<'cron.runs'> {
 }
 
 function toRun(run: RunDocument, summaryChars: number): CronRun {
-  const { runAt, startedAt, status, error, summary, totalTokens, costUsd, llmCalls, delivery } = run;
+  const { runAt, startedAt, status, error, summary, totalTokens, costUsd, llmCalls, toolCalls, failedTools, delivery } = run;
   return {
     runAt,
     ...(startedAt === undefined ? {} : { startedAtMs: startedAt }),
@@ -32,5 +32,7 @@ function toRun(run: RunDocument, summaryChars: number): CronRun {
     ...(costUsd === undefined ? {} : { costUsd }),
     ...(delivery === undefined ? {} : { delivery }),
     ...(llmCalls === undefined ? {} : { llmCalls }),
+    ...(toolCalls === undefined ? {} : { toolCalls }),
+    ...(failedTools === undefined ? {} : { failedTools }),
   };
 }

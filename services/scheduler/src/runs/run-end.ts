@@ -13,9 +13,8 @@ const MAX_FIRES_WITHOUT_SUCCESS = 3;
 const ERROR_CHARS = 2_048;
 
 /** How a run ended. A run is skipped if it was not allowed to order its turn, or if the turn was cancelled. */
-export type RunEnd = Pick<RunDocument, 'error' | 'summary' | 'totalTokens' | 'costUsd' | 'llmCalls' | 'startedAt' | 'delivery'> & {
-  status: 'ok' | 'error' | 'skipped';
-};
+export type RunEnd = Pick<RunDocument, 'error' | 'summary' | 'startedAt' | 'delivery' | RunCosts> & { status: 'ok' | 'error' | 'skipped' };
+type RunCosts = 'totalTokens' | 'costUsd' | 'llmCalls' | 'toolCalls' | 'failedTools';
 
 export interface FinishRunDeps {
   jobs: Collection<JobDocument>;
@@ -28,8 +27,11 @@ export interface FinishRunDeps {
 }
 
 /** Translates the end of a turn into the end of its run. */
-export function describeTurnEnd({ state, result, failure, usage, startedAt }: TurnEndRecord): RunEnd {
-  const spent = usage && { totalTokens: usage.input + usage.output, costUsd: usage.costUsd, llmCalls: usage.calls };
+export function describeTurnEnd({ state, result, failure, usage, tools, startedAt }: TurnEndRecord): RunEnd {
+  const spent = {
+    ...(usage && { totalTokens: usage.input + usage.output, costUsd: usage.costUsd, llmCalls: usage.calls }),
+    ...(tools && { toolCalls: tools.calls, ...(tools.failed.length > 0 ? { failedTools: tools.failed } : {}) }),
+  };
   const started = startedAt === undefined ? {} : { startedAt };
   if (state === 'done') return { ...spent, ...started, status: 'ok', summary: result?.response.slice(0, SUMMARY_CHARS) ?? '' };
   const status = state === 'cancelled' ? 'skipped' : 'error';

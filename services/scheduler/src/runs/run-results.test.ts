@@ -32,6 +32,27 @@ test('the text of a run goes to the target of its job, once', async () => {
   assert.equal((await app.bus.call('cron.runs', { name: 'tick' })).runs[0]?.delivery, 'delivered');
 });
 
+test('a run has the counts of its model and tool calls', async () => {
+  await using app = await testScheduler();
+  await app.bus.call('cron.add', rare);
+  for (const tools of [
+    { calls: 3, failed: ['link_process'] },
+    { calls: 0, failed: [] },
+  ]) {
+    await app.bus.call('cron.run', { name: 'tick' });
+    app.turns.end((await app.turns.next()).turnId, { tools });
+    await app.nextEvent('scheduler:job_completed');
+  }
+  const { runs } = await app.bus.call('cron.runs', { name: 'tick' });
+  assert.deepEqual(
+    runs.map(({ llmCalls, toolCalls, failedTools }) => [llmCalls, toolCalls, failedTools]),
+    [
+      [1, 0, undefined],
+      [1, 3, ['link_process']],
+    ],
+  );
+});
+
 test('without a channels service the text stays in the run, which says so', async () => {
   await using app = await testScheduler();
   await app.bus.call('cron.add', { ...rare, deliverTo });

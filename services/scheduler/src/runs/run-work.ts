@@ -175,5 +175,5 @@ async function collectEnd(deps: RunWorkDeps, lease: Lease<RunDocument>, turnId: 
 }
 
 async function readTurns(bus: Bus, tenant: string, principal: StoredPrincipal, turnIds: string[]) {
-  return (await bus.as(toPrincipal(tenant, principal)).call('turns.ends', { turnIds })).turns;
+  return (await bus.as(toPrincipal(tenant, principal)).call('turns.ends', { turnIds, countTools: true })).turns;
 }

@@ -4,8 +4,10 @@ import type { Clock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { SessionDocument } from '../model/session-document.ts';
 import { canFollow } from '../model/session-ownership.ts';
+import { loadCheckpoints } from '../model/checkpoint-log.ts';
 import { hasEnded, type TurnDocument } from '../model/turn-document.ts';
 import type { BodyDocument } from '../model/text-document.ts';
+import { countToolCalls } from '../turns/tool-call-count.ts';
 import { getTurnState } from '../turns/store/turn-state.ts';
 import { noUsage } from '../turns/store/turn-ended-event.ts';
 import { loadTurnEnd } from '../turns/ending/turn-waiters.ts';
@@ -28,7 +30,7 @@ interface WaitOptions {
 
 /** Returns how turns of the caller stand. Waits until all have ended or `waitMs` is over. */
 export function turnsEnds(deps: TurnsEndsDeps): Handler<'turns.ends'> {
-  return async ({ turnIds, waitMs }, { principal, signal }) => {
+  return async ({ turnIds, waitMs, countTools }, { principal, signal }) => {
     let turns = await loadTurns(deps, principal, turnIds);
     if (waitMs > 0 && turns.some((turn) => !hasEnded(turn))) {
       await waitForEnds(deps, { turns, principal, waitMs, signal });
@@ -36,7 +38,7 @@ export function turnsEnds(deps: TurnsEndsDeps): Handler<'turns.ends'> {
     }
     const found = new Set(turns.map(({ turnId }) => turnId));
     return {
-      turns: await Promise.all(turns.map((turn) => toRecord(deps, principal, turn))),
+      turns: await Promise.all(turns.map((turn) => toRecord(deps, principal, { turn, countTools }))),
       missing: turnIds.filter((turnId) => !found.has(turnId)),
     };
   };
@@ -59,7 +61,16 @@ async function waitForEnds({ clock, runner }: TurnsEndsDeps, { turns, principal,
   stopTimer();
 }
 
-async function toRecord({ bodies, ...deps }: TurnsEndsDeps, principal: Principal, turn: TurnDocument): Promise<TurnEndRecord> {
+interface RecordOptions {
+  turn: TurnDocument;
+  countTools: boolean;
+}
+
+async function toRecord(
+  { bodies, ...deps }: TurnsEndsDeps,
+  principal: Principal,
+  { turn, countTools }: RecordOptions,
+): Promise<TurnEndRecord> {
   const { turnId, sessionKey, stepCount, steps, usage, startedAt, finishedAt } = turn;
   const ended = hasEnded(turn);
   const { state } = await getTurnState(deps, principal, turn);
@@ -71,6 +82,7 @@ async function toRecord({ bodies, ...deps }: TurnsEndsDeps, principal: Principal
     ...(result && { result }),
     ...(failure && { failure }),
     ...(ended ? { usage: usage ?? noUsage(), steps: stepCount ?? steps.length } : {}),
+    ...(ended && countTools ? { tools: countToolCalls(await loadCheckpoints(bodies.for(principal), turnId, steps)) } : {}),
     ...(startedAt === undefined ? {} : { startedAt }),
     ...(finishedAt === undefined ? {} : { finishedAt }),
   };

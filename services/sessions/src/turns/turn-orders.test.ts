@@ -116,6 +116,23 @@ test('limits of an order apply below those of the agent', async () => {
   assert.deepEqual([turns[0]?.result?.finishReason, turns[0]?.steps, upstream.requests.length], ['max_steps', 2, 2]);
 });
 
+test('turns.ends counts the tool calls of a turn and names the tools that failed', async () => {
+  await using upstream = await startUpstream();
+  const call = (name: string, args: object = {}) => ({ name, arguments: args });
+  upstream.respond(
+    { kind: 'tools', calls: [call('session_history', { limit: 'all' }), call('session_status')] },
+    { kind: 'tools', calls: [call('session_history', { limit: 'none' })] },
+    { kind: 'text', text: 'done' },
+  );
+  const entries = { local: { type: 'openai-compatible' as const, baseUrl: upstream.url, models: [{ id: 'm' }] } };
+  await using app = await testSessions({ settings: { providers: { entries } }, agents: { default: { provider: 'local', model: 'm' } } });
+  const { caller } = await connectScheduler(app);
+  const { turnId } = await caller.call('turns.order', createOrder());
+  const counted = await caller.call('turns.ends', { turnIds: [turnId], waitMs: 10_000, countTools: true });
+  assert.deepEqual(counted.turns[0]?.tools, { calls: 3, failed: ['session_history'] });
+  assert.equal((await caller.call('turns.ends', { turnIds: [turnId] })).turns[0]?.tools, undefined);
+});
+
 test('an order says which earlier turns the model reads', async () => {
   await using upstream = await startUpstream();
   const entries = { local: { type: 'openai-compatible' as const, baseUrl: upstream.url, models: [{ id: 'm' }] } };
