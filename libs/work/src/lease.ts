@@ -128,7 +128,7 @@ export function holdLease({ tenant, documents, key, document, now, clock, sentAt
       }
     } else if ('retryAt' in outcome) {
       // Later documents of a strict room must not overtake.
-      const waiting = rooms?.isStrict(document) ? keepSlot(outcome.retryAt) : waitFrom(outcome.retryAt, 'queued');
+      const waiting = rooms?.isStrict(tenant, document) ? keepSlot(outcome.retryAt) : waitFrom(outcome.retryAt, 'queued');
       await guarded(complete(waiting));
     } else {
       const parking = outcome.keepSlot === true ? keepSlot(outcome.parkUntil, 'parked') : waitFrom(outcome.parkUntil, 'parked');

@@ -28,7 +28,7 @@ export function roomCollection(name: string) {
 
 export interface RoomOptions<D> {
   documents: Collection<RoomDocument>;
-  resolve: (document: D) => Room;
+  resolve: (document: D, tenant: string) => Room;
 }
 
 /** Fields of a claim. */
@@ -46,7 +46,7 @@ export interface ClaimedDocument {
 export interface Rooms {
   getName(tenant: string, document: AnyWork): string;
   /** Returns whether the documents of the room run strictly in order. */
-  isStrict(document: AnyWork): boolean;
+  isStrict(tenant: string, document: AnyWork): boolean;
   /** Returns the fields with which a new document waits behind all documents that were accepted before. */
   enter(tenant: string, document: AnyWork, dueAt: number): Promise<Partial<WorkDocument>>;
   /** Makes replicas visit the room at this time, or earlier. `create` is required after a document entered the line. */
@@ -77,7 +77,7 @@ const RECOVERY_MS = 60_000;
 const RECOVERY_BATCH_SIZE = 20;
 
 export function createRooms({ work, rooms, now, leaseMs }: RoomsDeps): Rooms {
-  const getName = (tenant: string, document: AnyWork): string => `${tenant} ${rooms.resolve(document).key}`;
+  const getName = (tenant: string, document: AnyWork): string => `${tenant} ${rooms.resolve(document, tenant).key}`;
 
   async function ring(tenant: string, room: string, at: number, { create } = { create: false }): Promise<void> {
     const own = rooms.documents.for({ tenant });
@@ -110,7 +110,7 @@ export function createRooms({ work, rooms, now, leaseMs }: RoomsDeps): Rooms {
     const visitAt = (readyAt: number) => own.update({ room: name, bell }, { set: { readyAt } });
     const line = await work.system().find({ waitRoom: name }, { sort: FIRST, limit: 2 });
     const [first, second] = line.items;
-    const max = first ? rooms.resolve(first).max : 1;
+    const max = first ? rooms.resolve(first, tenant).max : 1;
     const found = await findSlot(tenant, name, max);
     if (!first) {
       if ('slot' in found) await own.remove({ room: name, bell });
@@ -155,7 +155,7 @@ export function createRooms({ work, rooms, now, leaseMs }: RoomsDeps): Rooms {
 
   return {
     getName,
-    isStrict: (document) => rooms.resolve(document).max === 1,
+    isStrict: (tenant, document) => rooms.resolve(document, tenant).max === 1,
     async enter(tenant, document, dueAt) {
       const waitRoom = getName(tenant, document);
       const before = { waitRoom, waitAt: { lte: dueAt + MAX_CLOCK_SKEW_MS } };
