@@ -32,6 +32,7 @@ test('assigns lanes by session; webhooks and agents get the default lane', () =>
     ],
     ['high', 'normal', 'low', 'low'],
   );
+  assert.deepEqual([lanes.autoContinue, lanes.scheduled], ['normal', 'low']);
 });
 
 test('an unknown lane falls back to the default lane, otherwise to the lowest', () => {

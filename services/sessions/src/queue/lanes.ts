@@ -23,6 +23,8 @@ export interface Lanes {
   names: readonly string[];
   /** Lane of auto-continued turns. */
   autoContinue: string;
+  /** Lane of turns that jobs and heartbeats order. */
+  scheduled: string;
 }
 
 const cache = new WeakMap<Queue, Lanes>();
@@ -47,7 +49,7 @@ function buildLanes({ priorityLanes, laneAssignment }: Queue): Lanes {
     level.lanes.push(lane);
     if (!lanes.has(name)) lanes.set(name, lane);
   }
-  const { defaultLane, dmLane, mentionLane, followupLane } = laneAssignment;
+  const { defaultLane, dmLane, mentionLane, followupLane, scheduledLane } = laneAssignment;
   const standard = lanes.has(defaultLane) ? defaultLane : (ordered.at(-1)?.name ?? '');
   const named = (name: string): string => (lanes.has(name) ? name : standard);
   const [direct, among] = [named(dmLane), named(mentionLane)];
@@ -61,6 +63,7 @@ function buildLanes({ priorityLanes, laneAssignment }: Queue): Lanes {
     get: (name) => lanes.get(name) ?? fallback,
     names: [...lanes.keys()],
     autoContinue: named(followupLane),
+    scheduled: named(scheduledLane),
   };
 }
 

@@ -96,7 +96,10 @@ export function createRunner(options: Omit<LauncherDeps, 'autoContinue'>): TurnR
       makeRoom: (turn) => makeRoom({ ...deps, getOverflow: ofQueue, onRunnable: waits }, tenant, turn),
       newLeaseRequest: () => deps.holds.newRequest(),
       rejectIfStorageFull: () => deps.storage?.rejectIfFull(principal),
-      getLane: (identity, caller) => getLanes(settings.current.queue)?.laneFor(identity, caller),
+      getLane(identity, caller, order) {
+        const lanes = getLanes(settings.current.queue);
+        return order?.origin.service === 'scheduler' ? lanes?.scheduled : lanes?.laneFor(identity, caller);
+      },
       reserve: (agent, lane) => launcher.reserve({ tenant, client, agent, lane }),
       unreserve: (slot) => launcher.unreserve(slot),
       admitWaiting: () => tenantLimit.admit(tenant),

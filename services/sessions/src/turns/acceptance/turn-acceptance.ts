@@ -92,7 +92,7 @@ export interface AcceptTurnDeps extends DebounceDeps, SessionTargetDeps {
   /** Reserves a slot if this replica can run the turn now and no other turn waits for the agent. */
   reserve: (agent: Agent, lane: string | undefined) => Slot | undefined;
   /** Returns the lane of a turn; undefined when lanes are not configured. */
-  getLane: (identity: SessionIdentity, principal: Principal) => string | undefined;
+  getLane: (identity: SessionIdentity, principal: Principal, order?: TurnOrder) => string | undefined;
   unreserve: (slot: Slot) => void;
   /** Throws when the tenant has reached its limit of waiting turns. */
   admitWaiting: () => Promise<Disposable>;
@@ -164,7 +164,7 @@ export function resolveRequest(deps: AcceptTurnDeps, request: TurnRequest, princ
     sessionKey,
     named,
     agentId: named ?? identity.agentId ?? standard,
-    lane: deps.getLane(identity, principal),
+    lane: deps.getLane(identity, principal, request.order),
     fingerprint: () => fingerprintRequest(request, sessionKey),
     // None of the three parts contains a space.
     idempotencyKey: key === undefined ? undefined : `${principal.client} ${method} ${key}`,
