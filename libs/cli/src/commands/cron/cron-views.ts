@@ -46,9 +46,11 @@ export async function listRuns({ call, flags, output }: CommandContext, name: st
   const answer = await call('cron.runs', { name, ...getNumber(flags, 'limit', 'limit'), ...getText(flags, 'agent', 'agentId') });
   if (output !== 'table') return printAs(output, answer);
   if (answer.runs.length === 0) return remark(`No run has ended. The next fires: ${self()} cron next ${name}`);
-  print(table(['DUE (UTC)', 'STATUS', 'SECONDS', 'TOKENS', 'RESULT'], answer.runs.map(toRunLine)));
+  print(table(['DUE (UTC)', 'STATUS', 'SECONDS', 'TOKENS', 'TOOLS', 'RESULT'], answer.runs.map(toRunLine)));
 }
 
-function toRunLine({ runAt, status = 'ok', durationMs, totalTokens, error, summary = '' }: Run): string[] {
-  return [second(runAt), status, (durationMs / 1_000).toFixed(1), String(totalTokens ?? ''), oneLine(error ?? summary)];
+function toRunLine({ runAt, status = 'ok', durationMs, totalTokens, toolCalls, failedTools, error, summary = '' }: Run): string[] {
+  const failed = failedTools === undefined ? '' : ` (failed: ${failedTools.join(', ')})`;
+  const tools = toolCalls === undefined ? '' : `${toolCalls}${failed}`;
+  return [second(runAt), status, (durationMs / 1_000).toFixed(1), String(totalTokens ?? ''), tools, oneLine(error ?? summary)];
 }

@@ -49,14 +49,48 @@ test('list shows the schedule, the next run and why a job is paused', async () =
 test('next and runs print one line each', async () => {
   const answers: Record<string, unknown> = {
     'cron.next': { fires: [{ atMs: NEXT, at: '2025-11-21T11:00:00+01:00' }] },
-    'cron.runs': { runs: [{ runAt: NEXT, durationMs: 1_500, success: true, status: 'ok', totalTokens: 42, summary: 'It is\nnoon.' }] },
+    'cron.runs': {
+      runs: [
+        {
+          runAt: NEXT,
+          durationMs: 1_500,
+          success: true,
+          status: 'ok',
+          totalTokens: 42,
+          toolCalls: 3,
+          failedTools: ['link_process'],
+          summary: 'It is\nnoon.',
+        },
+      ],
+    },
   };
   const calls: Call[] = [];
   await using server = await startServer({ call: (call) => (calls.push(call), answers[call.method]) });
   assert.equal((await cron(server.url, 'next', '--cron', '0 11 * * *', '--count', '1')).stdout, '2025-11-21T11:00:00+01:00\n');
-  assert.match((await cron(server.url, 'runs', 'tick')).stdout, /2025-11-21T10:00:00 +ok +1\.5 +42 +It is noon\./);
+  assert.match(
+    (await cron(server.url, 'runs', 'tick')).stdout,
+    /2025-11-21T10:00:00 +ok +1\.5 +42 +3 \(failed: link_process\) +It is noon\./,
+  );
   assert.deepEqual(calls[0]?.params, { schedule: { kind: 'cron', expr: '0 11 * * *' }, count: 1 });
   assert.equal((await cron(server.url, 'next')).code, 2);
+});
+
+test('density draws one bar for each hour', async () => {
+  const hours = (first: number, second: number) => [first, second, ...Array.from({ length: 22 }, () => 0)];
+  const job = { agentId: 'default', scheduleKind: 'cron', nextRunAtMs: NEXT, enabled: true };
+  const jobs = [
+    { ...job, id: 'a', name: 'report', firesPerHour: hours(1, 0) },
+    { ...job, id: 'b', name: 'tick', firesPerHour: hours(3, 1) },
+    { ...job, id: 'c', name: 'idle', firesPerHour: hours(0, 0) },
+  ];
+  const calls: Call[] = [];
+  await using server = await startServer({ call: (call) => (calls.push(call), { jobs, hoursFromMs: NEXT }) });
+  const lines = (await cron(server.url, 'density')).stdout.split('\n');
+  assert.equal(lines.length, 25);
+  assert.match(lines[0] ?? '', /^2025-11-21T10:00 +4 +█{40} +tick, report$/);
+  assert.match(lines[1] ?? '', /^2025-11-21T11:00 +1 +█{10} +tick$/);
+  assert.match(lines[2] ?? '', /^2025-11-21T12:00 +0$/);
+  assert.deepEqual(calls[0]?.params, { density: true });
 });
 
 test('pause, resume, run and remove send one call each', async () => {

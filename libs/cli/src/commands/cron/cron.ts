@@ -1,5 +1,6 @@
 import { group } from '../../arguments/command-group.ts';
 import { addJob, pauseJob, removeJob, resumeJob, runJob } from './cron-changes.ts';
+import { drawDensity } from './cron-density.ts';
 import { listJobs, listRuns, showNext } from './cron-views.ts';
 
 export const cron = group({
@@ -15,6 +16,7 @@ export const cron = group({
       run: addJob,
     },
     next: { takes: '[name]', about: 'shows the next fires of a job, or of --cron', flags: ['cron', 'tz', 'count', 'agent'], run: showNext },
+    density: { about: 'draws the fires of the next 24 hours by hour', flags: ['agent'], run: drawDensity },
     runs: { takes: '<name>', about: 'lists the runs of a job, newest first', flags: ['limit', 'agent'], run: listRuns },
     pause: { takes: '<name>', about: 'pauses a job until it is resumed', flags: ['reason', 'agent'], run: pauseJob },
     resume: { takes: '<name>', about: 'resumes a paused or suspended job', flags: ['agent'], run: resumeJob },
@@ -37,5 +39,6 @@ export const cron = group({
     'cron add tick --every 10m --message "What time is it?"',
     'cron add report --cron "0 22 * * *" --tz Europe/Oslo --message "Write the report of the day."',
     'cron runs report',
+    'cron density',
   ],
 });
