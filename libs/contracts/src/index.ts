@@ -119,7 +119,7 @@ export { scheduler } from './scheduler/contract.ts';
 export { tools } from './tools/contract.ts';
 export { workspace } from './workspace/contract.ts';
 export { MemoryEntry, MemoryType, TrustLevel } from './memory/entry.ts';
-export { CronRun, CronSchedule, type CronJob } from './scheduler/cron.ts';
+export { CronRun, CronSchedule, HOURS_PER_DAY, type CronJob } from './scheduler/cron.ts';
 export {
   ExclusionWindow,
   JobDelivery,
@@ -130,6 +130,7 @@ export {
   SessionStrategy,
   WEEKDAYS,
 } from './scheduler/job-options.ts';
+export { ExtractedTask, TaskFacts } from './scheduler/tasks.ts';
 export { HeartbeatState } from './scheduler/heartbeat.ts';
 export { GraphDefinition, GraphNode } from './graph/definition.ts';
 export { expectedConfig, NodeType, nodeTypeConfigs } from './graph/node-types.ts';

@@ -19,6 +19,7 @@ export const SETTING_KINDS: Readonly<Record<string, Kind | 'none'>> = {
   'agents.*.secrets.allow': 'secret',
   'agents.*.scheduler.heartbeat.session': 'session',
   'memory.dbPath': 'path',
+  'monitoring.disk.paths': 'path',
   'security.permission.allowedFsPaths': 'path',
   'security.permission.allowedNetHosts': 'address',
   'security.egress.allowHosts': 'address',

@@ -225,14 +225,11 @@ test('only the tenant of the installation may set fields that name its secrets',
 });
 
 test('gateway.status lists settings that no service reads', async () => {
-  await using app = await start(
-    {},
-    { settings: { autoReplyEngine: { enabled: false }, queue: { laneAssignment: { scheduledLane: 'low' } } } },
-  );
+  await using app = await start({}, { settings: { autoReplyEngine: { enabled: false }, sendPolicy: { enabled: false } } });
   const { notInForce } = await app.bus.call('gateway.status', {});
   assert.deepEqual(
     notInForce?.map(({ path }) => path),
-    ['autoReplyEngine.enabled', 'queue.laneAssignment.scheduledLane'],
+    ['autoReplyEngine.enabled', 'sendPolicy.enabled'],
   );
 });
 

@@ -124,3 +124,22 @@ test('cron.next returns the next fires with the offset of their time', async () 
   for (const params of [{}, { name: 'tick', schedule }, { name: 'tick', count: 51 }])
     await assert.rejects(app.bus.call('cron.next', params), { code: 'INVALID_ARGUMENT' });
 });
+
+test('cron.list counts the fires of a day, and a paused job has none', async () => {
+  await using app = await testScheduler();
+  const schedule = { kind: 'cron' as const, expr: '30 * * * *' };
+  await app.bus.call('cron.add', { ...rare, schedule });
+  await app.bus.call('cron.add', { ...rare, name: 'paused', schedule, enabled: false });
+  const { jobs, hoursFromMs = 0 } = await app.bus.call('cron.list', { density: true });
+  const [paused, tick] = jobs.map(({ firesPerHour = [] }) => firesPerHour);
+  assert.equal(hoursFromMs % 3_600_000, 0);
+  assert.deepEqual(
+    tick?.slice(1),
+    Array.from({ length: 23 }, () => 1),
+  );
+  assert.deepEqual(
+    paused,
+    Array.from({ length: 24 }, () => 0),
+  );
+  assert.equal((await app.bus.call('cron.list', {})).jobs[0]?.firesPerHour, undefined);
+});

@@ -34,14 +34,31 @@ interface SchedulerOptions {
   as?: Principal;
   data?: string;
   settings?: ConfigurationPatch;
-  agents?: readonly string[];
+  /** Agents beside the default one, of the tenant `default` or of several tenants. */
+  agents?: readonly (string | { agentId: string; tenants: readonly string[] })[];
   /** Whether each turn ends before its order is answered. The wake-up of such an end reaches another replica. */
   endAtOnce?: boolean;
+  /** Called with each new order. */
+  onOrder?: ((order: { tenant: string; agentId?: string | undefined }) => void) | undefined;
   /** The configuration of the default agent. */
   agent?: object;
 }
 
 const USAGE = { calls: 1, unknownCalls: 0, input: 30, output: 12, cacheRead: 0, cacheWrite: 0, costUsd: 0.002 };
+
+/** The conversation of every session. */
+export const CONVERSATION = [
+  { role: 'user', content: 'Please remind me to send the offer.' },
+  { role: 'assistant', content: 'I will.' },
+];
+
+/** The machine of a test has alerts of its own. */
+const NO_CHECKS: ConfigurationPatch['monitoring'] = {
+  disk: { enabled: false },
+  resources: { enabled: false },
+  systemd: { enabled: false },
+  securityUpdates: { enabled: false },
+};
 
 /** Starts the scheduler with a sessions service that the test controls. */
 export async function testScheduler({
@@ -49,19 +66,24 @@ export async function testScheduler({
   agent = {},
   standing = () => ({ state: 'current' }),
   endAtOnce = false,
+  onOrder,
   ...options
 }: SchedulerOptions = {}): Promise<TestService & { turns: OrderedTurns }> {
   let turns: OrderedTurns | undefined;
   const app = await testService(scheduler, {
     ...options,
+    settings: { monitoring: NO_CHECKS, ...options.settings },
     async prepare(host) {
-      turns = await serveTurns(host, endAtOnce);
+      turns = await serveTurns(host, { endAtOnce, onOrder });
       const handlers: Handlers<typeof contracts.secrets> = {
         'tokens.standing': ({ principals }) => ({ standings: principals.map(standing) }),
       };
       await (await host.connect('secrets')).serve(contracts.secrets, handlers, { version: '0.0.0' });
       await putAgent(host.bus, 'default', agent);
-      for (const agentId of agents) await putAgent(host.bus, agentId);
+      for (const agent of agents) {
+        const { agentId, tenants } = typeof agent === 'string' ? { agentId: agent, tenants: ['default'] } : agent;
+        for (const tenant of tenants) await putAgent(host.bus, agentId, {}, tenant);
+      }
     },
   });
   return {
@@ -74,25 +96,28 @@ export async function testScheduler({
 }
 
 /** Publishes an agent as the registry does. */
-export async function putAgent(bus: Bus, agentId: string, config: object = {}): Promise<void> {
-  const projection = { agentId, tenant: 'default', suspended: false, isDefault: agentId === 'default', config: AgentConfig.parse(config) };
-  await (await bus.kv(AGENTS_BUCKET)).put(`default.${agentId}`, Buffer.from(JSON.stringify(projection)));
+export async function putAgent(bus: Bus, agentId: string, config: object = {}, tenant = 'default'): Promise<void> {
+  const projection = { agentId, tenant, suspended: false, isDefault: agentId === 'default', config: AgentConfig.parse(config) };
+  await (await bus.kv(AGENTS_BUCKET)).put(`${tenant}.${agentId}`, Buffer.from(JSON.stringify(projection)));
 }
 
-async function serveTurns(host: Host, endAtOnce: boolean): Promise<OrderedTurns> {
+async function serveTurns(host: Host, { endAtOnce, onOrder }: Pick<SchedulerOptions, 'endAtOnce' | 'onOrder'>): Promise<OrderedTurns> {
   const bus = await host.connect('sessions');
   const orders = new Map<string, Order & { client: string }>();
+  const turnIds = new Map<string, string>();
   const records = new Map<string, TurnEndRecord>();
   const unread: (Order & { client: string; turnId: string })[] = [];
   const waiting: ((order: Order & { client: string; turnId: string }) => void)[] = [];
   let rejection: ServiceError | undefined;
 
-  function order(params: Order, client: string): Result<'turns.order'> {
+  function order(params: Order, { client, tenant }: Principal): Result<'turns.order'> {
     if (rejection) throw rejection;
-    const turnId = `turn_${String([...orders.keys(), params.idempotencyKey].indexOf(params.idempotencyKey)).padStart(22, '0')}`;
+    const turnId = turnIds.get(params.idempotencyKey) ?? `turn_${String(turnIds.size).padStart(22, '0')}`;
+    turnIds.set(params.idempotencyKey, turnId);
     const sessionKey = `default:${client}:gateway`;
     if (!orders.has(params.idempotencyKey)) {
       orders.set(params.idempotencyKey, { ...params, client });
+      onOrder?.({ tenant, agentId: params.agentId });
       records.set(turnId, { turnId, sessionKey, state: 'running' });
       const receive = waiting.shift();
       if (receive) receive({ ...params, client, turnId });
@@ -118,11 +143,12 @@ async function serveTurns(host: Host, endAtOnce: boolean): Promise<OrderedTurns>
   await bus.serve(
     contracts.sessions,
     {
-      'turns.order': (params, { principal }) => order(params, principal.client),
+      'turns.order': (params, { principal }) => order(params, principal),
       'turns.cancel': ({ turnId }) => {
         end(turnId, { state: 'cancelled', result: undefined });
         return { turnId, state: 'cancelled' };
       },
+      'session.history': () => ({ messages: CONVERSATION }),
       'turns.ends': ({ turnIds }) => ({
         turns: turnIds.flatMap((turnId) => records.get(turnId) ?? []),
         missing: turnIds.filter((turnId) => !records.has(turnId)),

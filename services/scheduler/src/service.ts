@@ -1,7 +1,8 @@
 import { scheduler as contract } from '@switchyard/contracts';
 import { defineService, openAgentDirectory, systemClock, toPrincipal } from '@switchyard/service-kit';
 import { startTurnEndSweep, wakeEndedTurns } from '@switchyard/work';
-import { jobCollection, runCollection } from './documents/collections.ts';
+import { jobCollection, roomsCollection, runCollection, type RunDocument } from './documents/collections.ts';
+import { createSystemChecks, listSystemChecks } from './checks/run-checks.ts';
 import { cronAdd } from './handlers/cron-add.ts';
 import { cronList } from './handlers/cron-list.ts';
 import { cronNext } from './handlers/cron-next.ts';
@@ -21,25 +22,33 @@ import { beatCollection, eventCollection } from './heartbeat/beat-document.ts';
 import { followBeats } from './heartbeat/beat-follow.ts';
 import { createBeatWork } from './heartbeat/beat-work.ts';
 import { createHeartbeatPrincipal } from './heartbeat/beat-order.ts';
+import { getCronLimits, type CronLimits } from './jobs/cron-limits.ts';
 import { createJobWork } from './jobs/job-work.ts';
+import { createExtractionPrincipal, createExtractionWork } from './tasks/extraction-work.ts';
+import { followTurns } from './tasks/follow-turns.ts';
+import { extractionCollection, taskCollection } from './tasks/task-document.ts';
 import { createRunWork } from './runs/run-work.ts';
 
 /** Owns jobs, their runs, and the heartbeats of agents. */
 export const scheduler = defineService({
   contract,
   version: '0.1.0',
-  settings: ['scheduler'],
+  settings: ['scheduler', 'monitoring', 'tenantId'],
 
   async setup({ settings, store, bus, log, own, replica, env }) {
-    const { jobs, runs, beats, events } = await store.open({
+    const { jobs, runs, rooms, extractions, tasks, beats, events } = await store.open({
       jobs: jobCollection,
       runs: runCollection,
+      rooms: roomsCollection,
+      extractions: extractionCollection,
+      tasks: taskCollection,
       beats: beatCollection,
       events: eventCollection,
     });
     const agents = own.use(await openAgentDirectory(bus, env, log));
     const now = (): number => store.now();
-    const limits = (): (typeof settings.current)['scheduler']['cron'] => settings.current.scheduler.cron;
+    const limits = (tenant: string, agentId?: string): CronLimits =>
+      getCronLimits(agentId === undefined ? undefined : agents.find(tenant, agentId), settings.current.scheduler.cron);
     const common = { jobs, runs, bus, log, owner: replica, now };
     const ignoreFailure = (): void => undefined; // work that no call has polled is polled by a timer
     const wakeJob = (tenant: string, jobId: string): void => {
@@ -48,10 +57,37 @@ export const scheduler = defineService({
         .then(() => jobWork.poll())
         .catch(ignoreFailure);
     };
-    const runWork = own.use(createRunWork({ ...common, wakeJob, maxConsecutiveErrors: () => limits().maxConsecutiveErrors }));
-    const onRun = (): void => void runWork.poll().catch(ignoreFailure);
-    const jobWork = own.use(createJobWork({ ...common, onRun, enabled: () => limits().enabled }));
-    const beatWork = own.use(createBeatWork({ ...common, beats, events, agents, settings: () => settings.current.scheduler }));
+    const runWork = own.use(
+      createRunWork({
+        ...common,
+        rooms,
+        agents,
+        wakeJob,
+        maxConcurrentRuns: (tenant, agentId) => limits(tenant, agentId).maxConcurrentRuns,
+        maxConsecutiveErrors: (tenant, agentId) => limits(tenant, agentId).maxConsecutiveErrors,
+      }),
+    );
+    const addRun = async (tenant: string, run: RunDocument): Promise<void> => {
+      await runWork.add({ tenant }, run);
+      runWork.poll().catch(ignoreFailure);
+    };
+    const enabled = (tenant: string, agentId: string): boolean => limits(tenant, agentId).enabled;
+    const jobWork = own.use(createJobWork({ ...common, addRun, enabled }));
+    const beatWork = own.use(
+      createBeatWork({
+        ...common,
+        beats,
+        events,
+        agents,
+        settings: () => settings.current.scheduler,
+        runChecks: createSystemChecks({ checks: listSystemChecks(env['PATH']), log }),
+        monitoring: () => settings.current.monitoring,
+        ownTenant: () => settings.current.tenantId,
+      }),
+    );
+    const taskSettings = (): (typeof settings.current)['scheduler']['tasks'] => settings.current.scheduler.tasks;
+    const extractionWork = own.use(createExtractionWork({ ...common, extractions, tasks, events, agents, settings: taskSettings }));
+    own.use(followTurns({ ...common, extractionWork, settings: taskSettings }));
     own.use(followBeats({ ...common, beats, beatWork, agents, settings, clock: systemClock }));
     own.use(
       startTurnEndSweep({
@@ -67,12 +103,18 @@ export const scheduler = defineService({
               getClient: ({ tenant, principal }) => toPrincipal(tenant, principal),
             }),
           () => wakeEndedTurns(bus, { documents: beats, work: beatWork, getClient: ({ tenant }) => createHeartbeatPrincipal(tenant) }),
+          () =>
+            wakeEndedTurns(bus, {
+              documents: extractions,
+              work: extractionWork,
+              getClient: ({ tenant }) => createExtractionPrincipal(tenant),
+            }),
         ],
       }),
     );
-    await Promise.all([jobWork.poll(), runWork.poll(), beatWork.poll()]);
+    await Promise.all([jobWork.poll(), runWork.poll(), beatWork.poll(), extractionWork.poll()]);
     const heartbeatDeps = { beats, events, beatWork, agents, settings, bus, now };
-    const deps: HandlerDeps = { jobs, runs, jobWork, runWork, agents, settings, now };
+    const deps: HandlerDeps = { jobs, runs, jobWork, runWork, agents, settings, limits, now };
     return {
       'cron.add': cronAdd(deps),
       'cron.list': cronList(deps),

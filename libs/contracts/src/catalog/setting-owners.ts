@@ -31,7 +31,7 @@ const SECTION_OWNERS: Readonly<Record<SectionName, Owner>> = {
   media: 'media/media',
   tts: 'media/tts',
   imageGen: 'media/image',
-  monitoring: 'observability',
+  monitoring: 'scheduler/heartbeat',
   observability: 'observability',
   diagnostics: 'observability',
   oauth: 'registry',
@@ -143,6 +143,7 @@ const UNREAD_OF_BUILT_OWNERS: readonly string[] = [
   'browser.profilesDir',
   // Jobs and leases are documents, so there are no folders, lock files or log files.
   'scheduler.cron.storeDir',
+  'scheduler.tasks.storeDir',
   'scheduler.execution',
   // Media pass between processes through pipes, so there are no temporary files.
   'media.infrastructure.tempCleanupIntervalMs',
@@ -160,13 +161,6 @@ const UNREAD_OF_BUILT_OWNERS: readonly string[] = [
   'security.agentToAgent.subagentContext.parentSummaryMaxTokens',
   'security.agentToAgent.subagentContext.stuckKillThresholdMs',
   'security.agentToAgent.waitTimeoutMs',
-  // The scheduler does not support these yet.
-  'agents.*.operationModels.cron',
-  'agents.*.operationModels.taskExtraction',
-  'agents.*.scheduler.cron',
-  'queue.laneAssignment.scheduledLane',
-  'scheduler.cron.maxConcurrentRuns',
-  'scheduler.tasks',
 ];
 
 /** Lists settings without a reader although their owner is built. Settings of unbuilt services are excluded. */

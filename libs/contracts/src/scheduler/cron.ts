@@ -80,6 +80,8 @@ export const CronJobStatus = z.object({
   pausedReason: boundedString(MAX.line).optional().describe('of a job that is not enabled'),
 });
 
+export const HOURS_PER_DAY = 24;
+
 /** A job in the list. */
 export const CronJob = CronJobStatus.extend({
   expr: boundedString(MAX.line).optional(),
@@ -88,10 +90,18 @@ export const CronJob = CronJobStatus.extend({
   at: Timestamp.optional(),
   message: boundedString(MAX.text).optional(),
   createdAtMs: Timestamp.optional(),
+  firesPerHour: z
+    .array(Count)
+    .length(HOURS_PER_DAY)
+    .optional()
+    .describe('with density: the fires from now on in each of 24 hours, without those in exclusion windows'),
 });
 export type CronJob = z.infer<typeof CronJob>;
 
-export const CronJobList = z.object({ jobs: z.array(CronJob).max(MAX.all) });
+export const CronJobList = z.object({
+  jobs: z.array(CronJob).max(MAX.all),
+  hoursFromMs: Timestamp.optional().describe('with density: begin of the first hour, the current hour of UTC'),
+});
 
 export const CronJobCreated = z.object({
   id,
@@ -177,7 +187,10 @@ export const cronMethods = defineMethods({
     summary: 'Lists the jobs with their next run.',
     scope: 'rpc',
     effect: 'read',
-    params: z.strictObject({ agentId: AgentId.optional().describe('only the jobs of this agent') }),
+    params: z.strictObject({
+      agentId: AgentId.optional().describe('only the jobs of this agent'),
+      density: z.boolean().default(false).describe('whether to count the fires of the next 24 hours, for the first 1000 jobs by name'),
+    }),
     result: CronJobList,
     blobs: ['jobs'],
     idempotent: true,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AgentId, Count, DurationMs, Timestamp } from '../values/common.ts';
 import { defineEvents } from '../definition/define.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
+import { ExtractedTask } from './tasks.ts';
 
 const job = { jobId: boundedString(MAX.id), jobName: boundedString(MAX.name), agentId: AgentId };
 const jobExample = { jobId: 'job_4fT0mUq2Zs8KxY1bNcVdGh', jobName: 'nightly-report', agentId: 'default' };
@@ -29,6 +30,26 @@ export const schedulerEvents = defineEvents({
     beyond: true,
     payload: z.object({ ...job, reason: boundedString(MAX.line), timestamp: Timestamp }),
     example: { ...jobExample, reason: '5 errors in a row; the last: the model did not answer in time', timestamp: 1763719205200 },
+  },
+  'scheduler:task_extracted': {
+    summary: 'A follow-up task was found in a conversation.',
+    beyond: true,
+    payload: z.object({ agentId: AgentId, task: ExtractedTask, timestamp: Timestamp }),
+    example: {
+      agentId: 'default',
+      task: {
+        id: 'task_4f0a1c2d3e4b5a69788796',
+        title: 'Send the offer to the customer',
+        description: 'The customer expects the offer by Friday.',
+        dueDate: '2025-11-28',
+        priority: 'high',
+        confidence: 0.92,
+        status: 'pending',
+        source: { sessionKey: 'default:alice:gateway', messageIndex: 1, extractedAt: 1763719200000 },
+        createdAt: 1763719200000,
+      },
+      timestamp: 1763719200000,
+    },
   },
   'scheduler:heartbeat_check': {
     summary: 'The system checks of a heartbeat ran.',

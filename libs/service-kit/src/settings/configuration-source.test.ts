@@ -266,13 +266,13 @@ test('lists settings without effect with the origin of their value', async (t) =
   const [a, b] = config.split(':');
   const bus = await connectBus('memory:', { log: silentLogger() });
   t.after(() => bus.drain());
-  await store(bus, { queue: { laneAssignment: { scheduledLane: 'low' }, maxConcurrentSessions: 2 } });
+  await store(bus, { sendPolicy: { enabled: false }, queue: { maxConcurrentSessions: 2 } });
   await using source = await open({
     SWITCHYARD_CONFIG: config,
     SWITCHYARD_AUTO_REPLY_ENGINE__ENABLED: 'true',
     SWITCHYARD_RESPONSE_PREFIX: '{"template": "x"}',
   });
-  assert.ok(!source.notInForce().some(({ path }) => path === 'queue.laneAssignment.scheduledLane'));
+  assert.ok(!source.notInForce().some(({ path }) => path === 'sendPolicy.enabled'));
   await source.follow(bus, silentLogger());
   assert.equal(source.notInForce(), source.notInForce(), 'worked out once, not for each that asks');
   assert.deepEqual(source.notInForce(), [
@@ -280,8 +280,8 @@ test('lists settings without effect with the origin of their value', async (t) =
     { path: 'autoReplyEngine.enabled', from: 'SWITCHYARD_AUTO_REPLY_ENGINE__ENABLED' },
     { path: 'autoReplyEngine.groupActivation', from: b },
     { path: 'plugins.plugins.a.b.priority', from: b },
-    { path: 'queue.laneAssignment.scheduledLane', from: 'the stored configuration' },
     { path: 'responsePrefix.template', from: 'SWITCHYARD_RESPONSE_PREFIX' },
+    { path: 'sendPolicy.enabled', from: 'the stored configuration' },
     { path: 'webhooks.mappings.0.channel', from: a },
   ]);
 });

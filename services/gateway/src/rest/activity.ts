@@ -38,6 +38,7 @@ const ACTIVITY_EVENTS: ReadonlySet<string> = new Set<EventName>([
   'scheduler:job_started',
   'scheduler:job_completed',
   'scheduler:heartbeat_check',
+  'scheduler:task_extracted',
   'system:error',
 ]);
 

@@ -9,7 +9,7 @@ import {
   StoredPrincipal,
 } from '@switchyard/contracts';
 import { collection, json } from '@switchyard/store';
-import { workFields, workIndex } from '@switchyard/work';
+import { roomCollection, roomIndexes, roomSlots, workFields, workIndex } from '@switchyard/work';
 import { z } from 'zod';
 import { Schedule } from '../schedule/schedule.ts';
 
@@ -106,9 +106,14 @@ export const runCollection = collection({
   key: 'runId',
   indexes: [
     workIndex,
+    ...roomIndexes,
     { fields: ['jobId', 'runAt'] },
     { fields: ['jobId', 'state'] },
     { fields: ['turnPending'], across: true, sparse: true },
   ],
+  unique: [[...roomSlots]],
   expires: { field: 'finishedAt', afterMs: RUN_TTL_MS },
 });
+
+/** The agents whose runs wait or have not ended. */
+export const roomsCollection = roomCollection('run_rooms');

@@ -11,10 +11,10 @@ import type { HandlerDeps } from './handler-deps.ts';
 import { readJobOptions } from './read-job-options.ts';
 
 /** Creates a job. Its turns run with the rights of the caller. */
-export function cronAdd({ jobs, jobWork, agents, settings, now }: HandlerDeps): Handler<'cron.add'> {
+export function cronAdd({ jobs, jobWork, agents, limits, now }: HandlerDeps): Handler<'cron.add'> {
   return async ({ name, message, schedule, ...params }, { principal }) => {
     const agentId = resolveJobAgent(agents, principal, params.agentId);
-    const { defaultTimezone, maxJobs } = settings.current.scheduler.cron;
+    const { defaultTimezone, maxJobs } = limits(principal.tenant, agentId);
     const createdAt = now();
     const job: JobDocument = {
       ...newWork(),
@@ -50,7 +50,7 @@ export function cronAdd({ jobs, jobWork, agents, settings, now }: HandlerDeps): 
 }
 
 function tooManyJobs(agentId: string, maxJobs: number): ServiceError {
-  const message = `The agent ${agentId} has ${maxJobs} jobs, the limit of scheduler.cron.maxJobs. Remove a job or raise the limit.`;
+  const message = `The agent ${agentId} has ${maxJobs} jobs, the limit of cron.maxJobs. Remove a job, or raise scheduler.cron.maxJobs or the limit of the agent.`;
   return new ServiceError('RESOURCE_EXHAUSTED', message, { details: { reason: 'MAX_JOBS', retryable: false } });
 }
 

@@ -12,7 +12,7 @@ type NextParams = Input<'cron.next'>;
 export function cronNext(deps: HandlerDeps): Handler<'cron.next'> {
   return async (params, { principal }) => {
     const schedule = await readSchedule(deps, principal, params);
-    const timeZone = schedule.kind === 'cron' ? schedule.tz : deps.settings.current.scheduler.cron.defaultTimezone || 'UTC';
+    const timeZone = schedule.kind === 'cron' ? schedule.tz : deps.limits(principal.tenant, params.agentId).defaultTimezone || 'UTC';
     const fires: { atMs: number; at: string }[] = [];
     for (let after = deps.now(); fires.length < params.count;) {
       const atMs = findNextFire(schedule, after);
@@ -24,9 +24,9 @@ export function cronNext(deps: HandlerDeps): Handler<'cron.next'> {
   };
 }
 
-async function readSchedule({ jobs, settings, now }: HandlerDeps, principal: Principal, params: NextParams): Promise<Schedule> {
+async function readSchedule({ jobs, limits, now }: HandlerDeps, principal: Principal, params: NextParams): Promise<Schedule> {
   const { schedule, name = '', agentId } = params;
   if (schedule === undefined) return (await findJob(jobs, principal, { name, agentId })).schedule;
-  const { defaultTimezone } = settings.current.scheduler.cron;
+  const { defaultTimezone } = limits(principal.tenant, agentId);
   return parseSchedule(schedule, { defaultTimezone, now: now() });
 }

@@ -17,10 +17,10 @@ interface SelectedJob {
 
 /** Changes a job. Fires that passed while the job was paused, or under an earlier schedule, are not repeated. */
 export function cronUpdate(deps: HandlerDeps): Handler<'cron.update'> {
-  const { jobWork, settings, now } = deps;
+  const { jobWork, limits, now } = deps;
   return async ({ name, message, schedule, ...params }, { principal }) => {
     const { job, agentId } = await selectJob(deps, principal, name, params.agentId);
-    const { defaultTimezone } = settings.current.scheduler.cron;
+    const { defaultTimezone } = limits(principal.tenant, agentId);
     const changedAt = now();
     const parsed = schedule && parseSchedule(schedule, { defaultTimezone, now: changedAt });
     const { enabled } = params;

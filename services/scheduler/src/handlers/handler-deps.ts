@@ -1,6 +1,7 @@
 import type { AgentDirectory, Settings } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { Work } from '@switchyard/work';
+import type { CronLimits } from '../jobs/cron-limits.ts';
 import type { JobDocument, RunDocument } from '../documents/collections.ts';
 
 export interface HandlerDeps {
@@ -10,5 +11,7 @@ export interface HandlerDeps {
   runWork: Work<RunDocument>;
   agents: AgentDirectory;
   settings: Settings<'scheduler'>;
+  /** Limits of the jobs of an agent; without one those of `scheduler.cron`. */
+  limits: (tenant: string, agentId?: string) => CronLimits;
   now: () => number;
 }

@@ -39,6 +39,10 @@ export const BeatDocument = z.object({
   turnKey: z.string().optional(),
   reason: WakeReason.optional(),
   eventIds: json(z.array(z.string())).optional(),
+  /** Alerts of the system checks that the turn of the current beat reads. */
+  alerts: json(z.array(z.string())).optional(),
+  /** Keys of the alerts that the last system checks raised. */
+  alertKeys: json(z.array(z.string())).optional(),
   turnId: z.string().optional(),
   /** Set while the turn has not ended, for the sweep that asks for ends. */
   turnPending: z.literal(true).optional(),

@@ -18,6 +18,7 @@ export const CLEARED = {
   startedAt: undefined,
   reason: undefined,
   eventIds: undefined,
+  alerts: undefined,
 } as const;
 
 /** Ends a beat that failed. Its events stay unread for the next one. */

@@ -30,7 +30,11 @@ export async function orderBeat(bus: Bus, { beat, agent, settings, events }: Bea
   const { agentId, turnKey } = beat;
   const { heartbeat: operation } = agent.config.operationModels;
   const model = settings.model ?? operation?.model;
-  const context = events.filter(({ text }) => text !== '').map(({ source, text }) => ({ title: `Event from ${source}`, text }));
+  const { alerts = [] } = beat;
+  const context = [
+    ...(alerts.length === 0 ? [] : [{ title: 'System checks', text: alerts.join('\n') }]),
+    ...events.filter(({ text }) => text !== '').map(({ source, text }) => ({ title: `Event from ${source}`, text })),
+  ];
   try {
     const { turnId } = await bus.as(createHeartbeatPrincipal(agent.tenant, agentId)).call('turns.order', {
       message: createMessage(settings.prompt ?? DEFAULT_PROMPT),

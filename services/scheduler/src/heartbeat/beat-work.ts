@@ -4,6 +4,7 @@ import type { Agent, AgentDirectory } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import { counter } from '@switchyard/telemetry';
 import { createWork, type Lease, type Outcome, type Work } from '@switchyard/work';
+import { checkSystem, type BeatCheckDeps } from './beat-checks.ts';
 import type { BeatDocument, EventDocument } from './beat-document.ts';
 import { CLEARED, failBeat, finishBeat } from './beat-end.ts';
 import { createHeartbeatPrincipal, orderBeat, readBeatTurn } from './beat-order.ts';
@@ -20,13 +21,12 @@ const TURN_POLL_INTERVAL_MS = 15_000;
 /** Events that one heartbeat reads. The others are read by the next one. */
 const MAX_EVENTS = 20;
 
-export interface BeatDeps {
+export interface BeatDeps extends BeatCheckDeps {
   beats: Collection<BeatDocument>;
   events: Collection<EventDocument>;
   agents: AgentDirectory;
   bus: Bus;
   owner: string;
-  now: () => number;
   settings: () => Sections['scheduler'];
   log: { warn(fields: object, message: string): void };
 }
@@ -78,17 +78,20 @@ async function startBeat(
   if (plan.kind === 'wait') return { parkUntil: plan.until, set: { plannedIntervalMs } };
   const { reason, instant } = plan;
   // The reason stays for a wake that arrives before this write.
-  const served = { wakesServed, wakeAt: undefined, beatUntil: instant, plannedIntervalMs };
+  const { alerts, hasNews, set, emit } = await checkSystem(deps, tenant, beat);
+  const served = { wakesServed, wakeAt: undefined, beatUntil: instant, plannedIntervalMs, ...set };
   const events = await listEvents(deps, tenant, agentId);
-  const skipped = agent.suspended ? 'the agent is suspended' : await findSkipReason(deps, agent, { settings, reason, events });
-  if (skipped !== undefined) return { parkUntil: deps.now(), set: { ...served, lastOutcome: 'skipped', lastReason: skipped } };
+  const hasInput = hasNews || events.length > 0;
+  const skipped = agent.suspended ? 'the agent is suspended' : await findSkipReason(deps, agent, { settings, reason, hasInput });
+  if (skipped !== undefined) return { parkUntil: deps.now(), set: { ...served, lastOutcome: 'skipped', lastReason: skipped }, emit };
   const started = {
     turnKey: `heartbeat:${agentId}@${instant}:${reason}`,
     startedAt: deps.now(),
     reason,
     eventIds: events.map(({ eventId }) => eventId),
+    ...(alerts.length === 0 ? {} : { alerts }),
   };
-  await lease.write({ set: { ...served, ...started } });
+  await lease.write({ set: { ...served, ...started }, emit });
   return orderTurn(deps, lease, context);
 }
 
@@ -100,15 +103,16 @@ async function listEvents({ events }: BeatDeps, tenant: string, agentId: string)
 interface SkipOptions {
   settings: HeartbeatSettings;
   reason: BeatDocument['reason'];
-  events: readonly EventDocument[];
+  /** Whether there are events, or alerts that the last beat did not have. */
+  hasInput: boolean;
 }
 
-/** Returns why a beat orders no turn. An empty file skips scheduled beats without events only. */
-async function findSkipReason({ bus }: BeatDeps, agent: Agent, { settings, reason, events }: SkipOptions): Promise<string | undefined> {
+/** Returns why a beat orders no turn. An empty file skips scheduled beats without events and new alerts only. */
+async function findSkipReason({ bus }: BeatDeps, agent: Agent, { settings, reason, hasInput }: SkipOptions): Promise<string | undefined> {
   if (settings.prompt !== undefined) return undefined;
   const file = await readHeartbeatFile(bus.as(createHeartbeatPrincipal(agent.tenant, agent.agentId)));
   if (file === 'not_installed') return 'the workspace service is not installed, and the agent has no heartbeat prompt';
-  return file === 'empty' && reason === 'interval' && events.length === 0 ? 'HEARTBEAT.md has no tasks' : undefined;
+  return file === 'empty' && reason === 'interval' && !hasInput ? 'HEARTBEAT.md has no tasks' : undefined;
 }
 
 async function orderTurn(deps: BeatDeps, lease: Lease<BeatDocument>, context: Beat): Promise<Outcome<BeatDocument>> {

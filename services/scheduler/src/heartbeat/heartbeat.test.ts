@@ -199,3 +199,16 @@ test('a beat whose process ends during its turn is collected by the next process
   assert.match(lastReason ?? '', /no longer exists/);
   assert.ok(!app.turns.orders.has(key));
 });
+
+test('system checks run with a beat, and their alerts reach its turn', async () => {
+  const monitoring = { disk: { enabled: true, thresholdPercent: 0 }, resources: { enabled: false }, systemd: { enabled: false } };
+  const settings = { monitoring: { ...monitoring, securityUpdates: { enabled: false } } };
+  await using app = await testScheduler({ settings, agent: watcher() });
+  await app.bus.call('heartbeat.trigger', { agentId: 'default' });
+  const { context = [], turnId } = await app.turns.next();
+  assert.equal(context[0]?.title, 'System checks');
+  assert.match(context[0]?.text ?? '', /^The file system of \/ is \d+ % used; the limit is 0 %\.$/);
+  const { checksRun, alertsRaised } = await app.nextEvent('scheduler:heartbeat_check');
+  assert.deepEqual([checksRun, alertsRaised], [1, 1]);
+  app.turns.end(turnId, reply('HEARTBEAT_OK'));
+});

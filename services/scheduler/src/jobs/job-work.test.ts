@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
-import { openStore, type Collection } from '@switchyard/store';
+import { inserted, openStore, type Collection } from '@switchyard/store';
 import { tempDir } from '@switchyard/testkit';
 import { newWork, type Work } from '@switchyard/work';
-import { jobCollection, runCollection, type JobDocument } from '../documents/collections.ts';
+import { jobCollection, runCollection, type JobDocument, type RunDocument } from '../documents/collections.ts';
 import { createJobWork } from './job-work.ts';
 
 const a = { tenant: 'a' };
@@ -43,7 +43,8 @@ async function openJobs(t: TestContext) {
   });
   const replica = (owner: string, documents: Collection<JobDocument> = jobs): Work<JobDocument> => {
     const log = { warn: () => undefined };
-    const work = createJobWork({ jobs: documents, runs, owner, now: () => clock.now, enabled: () => true, log, onRun: () => undefined });
+    const addRun = (tenant: string, run: RunDocument) => inserted(() => runs.for({ tenant }).insert(run));
+    const work = createJobWork({ jobs: documents, runs, owner, now: () => clock.now, enabled: () => true, log, addRun });
     replicas.push(work);
     return work;
   };
@@ -108,5 +109,28 @@ test('a crash between the run and the job fires nothing twice', { timeout: 60_00
       [PERIOD_MS, undefined],
       [2 * PERIOD_MS, undefined],
     ],
+  );
+});
+
+test('a job that was restored from a backup fires nothing twice that its runs record', { timeout: 60_000 }, async (t) => {
+  const { jobs, clock, replica, settled, listRuns } = await openJobs(t);
+  await jobs.for(a).insert({ ...everySecond, dueAt: PERIOD_MS });
+  const work = replica('one');
+  const fireUntil = async (last: number): Promise<void> => {
+    for (; clock.now < last; clock.now += PERIOD_MS) await settled(() => work.poll());
+    await settled(() => work.poll());
+  };
+  await fireUntil(3 * PERIOD_MS);
+  const backup = await jobs.for(a).get('job_1');
+  await fireUntil(8 * PERIOD_MS);
+  const before = await listRuns();
+  assert.ok(backup);
+  await jobs.for(a).replace(backup);
+  await fireUntil(10 * PERIOD_MS);
+  const after = await listRuns();
+  assert.deepEqual(after.slice(0, before.length), before);
+  assert.deepEqual(
+    after.map(({ runAt }) => runAt),
+    Array.from({ length: 10 }, (_, at) => (at + 1) * PERIOD_MS),
   );
 });

@@ -1,3 +1,4 @@
+import type { Clock } from '@switchyard/service-kit';
 import { inserted, type Collection } from '@switchyard/store';
 import { counter } from '@switchyard/telemetry';
 import { createWork, newWork, type Lease, type Outcome, type Work } from '@switchyard/work';
@@ -9,7 +10,7 @@ import { decideFire, type FireDecision } from './fire-decision.ts';
 const MAX_CONCURRENT_FIRES = 64;
 /** A job without a next fire waits until it is changed. */
 const NEVER = Number.MAX_SAFE_INTEGER;
-/** Delay after which a job looks again whether `scheduler.cron.enabled` is on. */
+/** Delay after which a job looks again whether `cron.enabled` is on. */
 const DISABLED_POLL_INTERVAL_MS = 60_000;
 const OPEN_STATES = ['queued', 'running', 'parked'] as const;
 
@@ -18,11 +19,12 @@ export interface JobWorkDeps {
   runs: Collection<RunDocument>;
   owner: string;
   now: () => number;
-  /** The setting `scheduler.cron.enabled`. */
-  enabled: () => boolean;
+  clock?: Clock;
+  /** The setting `cron.enabled` of the agent. */
+  enabled: (tenant: string, agentId: string) => boolean;
   log: { warn(fields: object, message: string): void };
-  /** Called after a run was inserted. */
-  onRun: () => void;
+  /** Adds a run. A run whose key exists is not added again. */
+  addRun: (tenant: string, run: RunDocument) => Promise<unknown>;
 }
 
 /** Returns the run of a fire, as work that is due. */
@@ -40,13 +42,11 @@ export function createJobWork(deps: JobWorkDeps): Work<JobDocument> {
 
   async function fire(lease: Lease<JobDocument>): Promise<Outcome<JobDocument>> {
     const { document: job, tenant } = lease;
-    if (!enabled()) return { parkUntil: now() + DISABLED_POLL_INTERVAL_MS };
+    if (!enabled(tenant, job.agentId)) return { parkUntil: now() + DISABLED_POLL_INTERVAL_MS };
     const decision = await decideFire(job, now(), () => countOpenRuns(deps, tenant, job.jobId));
     if (decision.kind === 'wait') return { parkUntil: decision.until ?? NEVER };
     if (!lease.isHeld()) return { parkUntil: now() };
-    await insertRuns(deps, { tenant, job, decision });
-    const firedUntil = decision.kind === 'fire' ? decision.firedAt : decision.firedUntil;
-    const fires = decision.skipped.length + (decision.kind === 'fire' ? 1 : 0);
+    const { firedUntil, fires } = await insertRuns(deps, { tenant, job, decision });
     const { jobId, revision } = job;
     // A change of the job in the meantime decides about its next fire.
     await jobs.for({ tenant }).update({ jobId, revision, fence: lease.fence }, { set: { firedUntil }, ...countFires(job, fires) });
@@ -58,6 +58,7 @@ export function createJobWork(deps: JobWorkDeps): Work<JobDocument> {
     owner,
     now,
     log,
+    ...(deps.clock ? { clock: deps.clock } : {}),
     capacity: () => MAX_CONCURRENT_FIRES,
     run: fire,
     poison: { maxAttempts: Infinity, outcome: () => ({ parkUntil: NEVER }) },
@@ -74,15 +75,25 @@ interface InsertRunsOptions {
   decision: Exclude<FireDecision, { kind: 'wait' }>;
 }
 
-/** Inserts the run of a fire, and a run with the status skipped for each fire that does not run. */
-async function insertRuns({ runs, now, onRun }: JobWorkDeps, { tenant, job, decision }: InsertRunsOptions): Promise<void> {
+/**
+ * Inserts the run of a fire, and a run with the status skipped for each fire that does not run. Returns the fires that have a run now. If
+ * the first skipped fire has a run already, another replica decided about it and crashed. The later fires are then decided anew, because
+ * the run says nothing about them.
+ */
+async function insertRuns({ runs, now, addRun }: JobWorkDeps, { tenant, job, decision }: InsertRunsOptions): Promise<InsertedRuns> {
   const own = runs.for({ tenant });
   const toRun = (firedAt: number): RunDocument => newRun(job, `${job.jobId}@${firedAt}`, firedAt);
-  for (const { firedAt, reason } of decision.skipped) {
+  for (const [index, { firedAt, reason }] of decision.skipped.entries()) {
     const skipped = { state: 'done', status: 'skipped', error: reason, finishedAt: now() } as const;
     if (await inserted(() => own.insert({ ...toRun(firedAt), ...skipped }))) counter('switchyard.cron.runs', { status: 'skipped' }).add(1);
+    else if (index === 0) return { firedUntil: firedAt, fires: 1 };
   }
-  if (decision.kind !== 'fire') return;
-  await inserted(() => own.insert({ ...toRun(decision.firedAt), dueAt: now() }));
-  onRun();
+  if (decision.kind === 'skip') return { firedUntil: decision.firedUntil, fires: decision.skipped.length };
+  await addRun(tenant, toRun(decision.firedAt));
+  return { firedUntil: decision.firedAt, fires: decision.skipped.length + 1 };
+}
+
+interface InsertedRuns {
+  firedUntil: number;
+  fires: number;
 }

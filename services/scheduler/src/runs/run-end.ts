@@ -20,7 +20,7 @@ export interface FinishRunDeps {
   jobs: Collection<JobDocument>;
   now: () => number;
   /** Consecutive errors after which a job is suspended; 0 never suspends. */
-  maxConsecutiveErrors: () => number;
+  maxConsecutiveErrors: (tenant: string, agentId: string) => number;
   /** Makes a job compute its next fire again. */
   wakeJob: (tenant: string, jobId: string) => void;
   log: { warn(fields: object, message: string): void };
@@ -76,7 +76,7 @@ async function countEnd(deps: FinishRunDeps, { tenant, run, error, finishedAt, d
     const change =
       error === undefined
         ? { set: { ...counted, ...countSuccess(job, durationMs) } }
-        : countError(deps, job, { ...counted, lastError: error }, finishedAt);
+        : countError(deps.maxConsecutiveErrors(tenant, job.agentId), job, { ...counted, lastError: error }, finishedAt);
     if (!(await documents.update(guard, change))) continue;
     if (error !== undefined) deps.wakeJob(tenant, jobId);
     else logSlowRun(deps, job, { runId, durationMs });
@@ -113,10 +113,9 @@ export function countFires({ jobId, name, agentId, firesSinceSuccess }: JobDocum
   return { inc: { firesSinceSuccess: fires }, ...(isStale ? { emit: [event] } : {}) };
 }
 
-function countError(deps: FinishRunDeps, job: JobDocument, counted: Partial<JobDocument> & { lastError: string }, now: number) {
+function countError(limit: number, job: JobDocument, counted: Partial<JobDocument> & { lastError: string }, now: number) {
   const consecutiveErrors = job.consecutiveErrors + 1;
   const set = { ...counted, consecutiveErrors, backoffUntil: now + (BACKOFF_MS[consecutiveErrors - 1] ?? BACKOFF_MS[4]) };
-  const limit = deps.maxConsecutiveErrors();
   if (limit === 0 || consecutiveErrors < limit || !job.enabled) return { set };
   return suspendJob(job, `${consecutiveErrors} errors in a row; the last: ${counted.lastError}`, now, set);
 }

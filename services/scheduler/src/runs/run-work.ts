@@ -1,9 +1,9 @@
 import type { Bus } from '@switchyard/bus';
 import { MAX, ServiceError, type StoredPrincipal } from '@switchyard/contracts';
-import { findLostRights, toPrincipal } from '@switchyard/service-kit';
+import { findLostRights, toPrincipal, type Agent, type AgentDirectory, type Clock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import { histogram } from '@switchyard/telemetry';
-import { createWork, type Lease, type Outcome, type Work } from '@switchyard/work';
+import { createWork, type Lease, type Outcome, type RoomDocument, type Work } from '@switchyard/work';
 import type { JobDocument, RunDocument } from '../documents/collections.ts';
 import { deliverResult } from './run-delivery.ts';
 import { completedEvent, describeTurnEnd, finishRun, suspendJob, type FinishRunDeps, type RunEnd } from './run-end.ts';
@@ -19,6 +19,8 @@ const ORDER_TIMEOUT_MS = 3_600_000;
 const DELIVERY_TIMEOUT_MS = 600_000;
 /** A run whose wake-up was lost asks for the end of its turn after this time. */
 const TURN_POLL_INTERVAL_MS = 15_000;
+/** Duration of a run without `timeoutSeconds`, unless `operationModels.cron.timeout` of its agent says otherwise. */
+const DEFAULT_TIMEOUT_MS = 150_000;
 /** Interval at which a queued run looks for the end of the earlier run. */
 const QUEUE_POLL_INTERVAL_MS = 1_000;
 /** Tools of a run, if its agent has them. */
@@ -28,18 +30,28 @@ const OPEN_STATES = ['queued', 'running', 'parked'] as const;
 export interface RunWorkDeps extends FinishRunDeps {
   jobs: Collection<JobDocument>;
   runs: Collection<RunDocument>;
+  rooms: Collection<RoomDocument>;
+  agents: Pick<AgentDirectory, 'find'>;
   bus: Bus;
   owner: string;
+  clock?: Clock;
+  /** Runs of an agent at once, over all replicas: the setting `cron.maxConcurrentRuns`. */
+  maxConcurrentRuns: (tenant: string, agentId: string) => number;
 }
 
-/** Orders the turn of each run and records how it ended. While the turn runs, the run is parked and no process holds it. */
+/**
+ * Orders the turn of each run and records how it ended. A run holds a slot of its agent from the order to the end of the turn; agents take
+ * turns. While the turn runs, the run is parked and no process holds it.
+ */
 export function createRunWork(deps: RunWorkDeps): Work<RunDocument> {
-  const { runs, owner, now, log } = deps;
+  const { runs, rooms, owner, now, log } = deps;
   return createWork<RunDocument>({
     documents: runs,
+    rooms: { documents: rooms, resolve: ({ agentId }, tenant) => ({ key: agentId, max: deps.maxConcurrentRuns(tenant, agentId) }) },
     owner,
     now,
     log,
+    ...(deps.clock ? { clock: deps.clock } : {}),
     capacity: () => MAX_CONCURRENT_RUNS,
     run: (lease) => (lease.document.turnId === undefined ? orderTurn(deps, lease) : collectEnd(deps, lease, lease.document.turnId)),
     poison: {
@@ -63,7 +75,7 @@ async function orderTurn(deps: RunWorkDeps, lease: Lease<RunDocument>): Promise<
     const lost = await findLostRights(deps.bus, { service: 'scheduler', tenant, principal: run.principal, action: 'made this job' });
     if (lost !== undefined) return await suspend(deps, { tenant, job, run, reason: lost });
     if (!lease.isHeld()) return { parkUntil: deps.now() };
-    ordered = await sendOrder(deps.bus.as(toPrincipal(tenant, run.principal)), run, job);
+    ordered = await sendOrder(deps.bus.as(toPrincipal(tenant, run.principal)), { run, job, agent: deps.agents.find(tenant, run.agentId) });
     await recordTurn(deps, lease, ordered);
   } catch (error) {
     if (!(error instanceof ServiceError) || lease.signal.aborted) throw error;
@@ -123,10 +135,19 @@ async function suspend(deps: RunWorkDeps, { tenant, job, run, reason }: SuspendO
   return finishRun(deps, tenant, run, { status: 'skipped', error: reason });
 }
 
+interface SendOrderOptions {
+  run: RunDocument;
+  job: JobDocument;
+  agent: Pick<Agent, 'config'> | undefined;
+}
+
 /** Orders the turn of a run and returns its id. The key is that of the run, so that a repeated order returns the same turn. */
-async function sendOrder(bus: Bus, run: RunDocument, job: JobDocument): Promise<string> {
+async function sendOrder(bus: Bus, { run, job, agent }: SendOrderOptions): Promise<string> {
   const { agentId, jobId, runId } = run;
-  const { message, model, timeoutSeconds, sessionStrategy, budget } = job;
+  const { message, timeoutSeconds, sessionStrategy, budget } = job;
+  const operation = agent?.config.operationModels.cron;
+  const model = job.model ?? operation?.model;
+  const timeoutMs = timeoutSeconds === undefined ? (operation?.timeout ?? DEFAULT_TIMEOUT_MS) : timeoutSeconds * 1_000;
   const threadId = sessionStrategy === 'fresh' ? runId.slice(jobId.length + 1) : undefined;
   try {
     const { turnId } = await bus.call('turns.order', {
@@ -140,7 +161,7 @@ async function sendOrder(bus: Bus, run: RunDocument, job: JobDocument): Promise<
       tools: CRON_TOOLS,
       ...(budget === undefined ? {} : { limits: budget }),
       ...(model === undefined ? {} : { model }),
-      ...(timeoutSeconds === undefined ? {} : { timeoutMs: timeoutSeconds * 1_000 }),
+      timeoutMs,
     });
     return turnId;
   } catch (error) {
@@ -155,11 +176,17 @@ async function collectEnd(deps: RunWorkDeps, lease: Lease<RunDocument>, turnId: 
   const { document: run, tenant } = lease;
   const [turn] = await readTurns(deps.bus, tenant, run.principal, [turnId]);
   if (!turn) return finishRun(deps, tenant, run, { status: 'error', error: 'the turn of this run no longer exists' });
-  if (turn.state === 'queued' || turn.state === 'running') return { parkUntil: deps.now() + TURN_POLL_INTERVAL_MS };
+  const job = await deps.jobs.for({ tenant }).get(run.jobId);
+  if (turn.state === 'queued' || turn.state === 'running') {
+    // A later run may wait for the slot of this one, so that it cannot cancel this run itself.
+    const isReplaced = job?.overlap === 'cancel' && (await hasLaterRun(deps, tenant, run));
+    if (isReplaced) await deps.bus.as(toPrincipal(tenant, run.principal)).call('turns.cancel', { turnId });
+    return { parkUntil: deps.now() + (isReplaced ? QUEUE_POLL_INTERVAL_MS : TURN_POLL_INTERVAL_MS), keepSlot: true };
+  }
   const end = describeTurnEnd(turn);
   const replaced = turn.state === 'cancelled' && (await hasLaterRun(deps, tenant, run));
   if (end.status !== 'ok') return finishRun(deps, tenant, run, replaced ? { ...end, ...replacedRun() } : end);
-  const deliverTo = (await deps.jobs.for({ tenant }).get(run.jobId))?.deliverTo;
+  const deliverTo = job?.deliverTo;
   if (!deliverTo) return finishRun(deps, tenant, run, end);
   if (!lease.isHeld()) return { parkUntil: deps.now() };
   const text = turn.result?.response ?? '';
