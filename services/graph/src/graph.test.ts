@@ -30,6 +30,7 @@ test('a graph runs its nodes in order, and each node reads the outputs of its de
   const progress = await app.bus.call('graph.status', { graphId });
   assert.ok('nodes' in progress);
   assert.deepEqual([progress.isTerminal, progress.stats.completed, progress.nodes['report']?.output], [true, 2, 'A page.']);
+  assert.deepEqual([progress.nodes['research']?.dependsOn, progress.nodes['report']?.dependsOn], [[], ['research']]);
 });
 
 test('graph.cancel lets running nodes finish and starts no further node', async () => {

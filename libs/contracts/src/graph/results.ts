@@ -54,6 +54,7 @@ export const NodeState = z.object({
   startedAt: Timestamp.optional(),
   completedAt: Timestamp.optional(),
   durationMs: DurationMs.optional(),
+  dependsOn: z.array(boundedString(MAX.name)).max(MAX.many).optional().describe('ids of the nodes that it waits for'),
 });
 
 const Progress = z.enum(['pending', ...GraphStatus.options]).describe('pending until it is first executed');

@@ -19,9 +19,9 @@ export function describeNode({ status, error, startedAt, completedAt }: NodeRun)
 /** Returns the progress of a run for `graph.status`. */
 export function describeRun(document: RunDocument, outputs: Readonly<Record<string, string | null>>): Progress {
   const { graphId, runId, definition, run } = document;
-  const nodes = definition.nodes.map(({ node_id: nodeId }) => {
+  const nodes = definition.nodes.map(({ node_id: nodeId, depends_on: dependsOn }): [string, Progress['nodes'][string]] => {
     const node = run.nodes[nodeId]!;
-    return [nodeId, { ...describeNode(node), output: outputs[nodeId] ?? null }] as const;
+    return [nodeId, { ...describeNode(node), output: outputs[nodeId] ?? null, dependsOn: [...dependsOn] }];
   });
   return {
     graphId,
@@ -38,14 +38,18 @@ export function describeRun(document: RunDocument, outputs: Readonly<Record<stri
 
 /** Returns the progress of a graph that was never executed. */
 export function describeUnstarted({ graphId, definition }: GraphDocument): Progress {
-  const nodes = newRunState(definition, 0).nodes;
+  const { nodes } = newRunState(definition, 0);
+  const described = definition.nodes.map(({ node_id: nodeId, depends_on: dependsOn }): [string, Progress['nodes'][string]] => {
+    const { status } = nodes[nodeId]!;
+    return [nodeId, { status, output: null, dependsOn: [...dependsOn] }];
+  });
   return {
     graphId,
     ...(definition.label === undefined ? {} : { label: definition.label }),
     status: 'pending',
     isTerminal: false,
     executionOrder: getExecutionOrder(definition.nodes),
-    nodes: Object.fromEntries(Object.entries(nodes).map(([nodeId, { status }]) => [nodeId, { status, output: null }])),
+    nodes: Object.fromEntries(described),
     stats: countNodes(Object.values(nodes)),
   };
 }
