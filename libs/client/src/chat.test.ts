@@ -34,7 +34,7 @@ test('chat streams tokens and ends with done', async () => {
   assert.deepEqual(await read(client.chat('hello & goodbye', { agentId: 'oslo', sessionKey: 'k' })), [
     { type: 'token', delta: 'a', accumulated: 'a' },
     { type: 'token', delta: 'b', accumulated: 'ab' },
-    { type: 'done', ...DONE },
+    { type: 'done', turnId: 'turn_1', ...DONE },
   ]);
   assert.deepEqual(requests, ['/api/chat/stream?message=hello+%26+goodbye&agentId=oslo&sessionKey=k', 'Bearer secret', undefined]);
 });

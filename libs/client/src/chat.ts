@@ -18,12 +18,12 @@ export interface ChatOptions {
 
 /**
  * An event of a streamed response. `resumed` is sent when another process continues the turn: its `accumulated` replaces the text
- * received so far.
+ * received so far. `done` names the turn if the gateway does.
  */
 export type ChatEvent =
   | { type: 'token'; delta: string; accumulated: string }
   | { type: 'resumed'; accumulated: string }
-  | ({ type: 'done' } & TurnResult);
+  | ({ type: 'done'; turnId?: string } & TurnResult);
 
 interface Question extends StreamRequest {
   /** The id of the last event, and whether the last event was final. */
@@ -69,7 +69,7 @@ async function* readAnswer(question: Question): AsyncGenerator<ChatEvent> {
         read.last = event.id ?? read.last;
         read.done = event.event === 'done' || event.event === 'error';
         const payload = interpret(event);
-        if (payload) yield payload;
+        if (payload) yield payload.type === 'done' ? { ...nameTurn(read.last), ...payload } : payload;
         if (payload?.type === 'done') return;
       }
       throw connectionLost();
@@ -80,6 +80,12 @@ async function* readAnswer(question: Question): AsyncGenerator<ChatEvent> {
       await pause(backoff(attempt, question.reconnect), question.signal);
     }
   }
+}
+
+/** The id of an event begins with the turn. */
+function nameTurn(eventId: string | undefined): { turnId?: string } {
+  const [turnId] = eventId?.split(':') ?? [];
+  return turnId === undefined ? {} : { turnId };
 }
 
 function interpret({ event, data }: ServerEvent): ChatEvent | undefined {
