@@ -2,6 +2,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { startHub } from './live/event-hub.ts';
 import { signInAtStart } from './session/browser-token.ts';
+import { watchRollouts } from './session/rollout.ts';
 import { App } from './shell/App.tsx';
 import './styles.css';
 
@@ -10,6 +11,7 @@ const failure = await signInAtStart().then(
   (error: Error) => error.message,
 );
 startHub();
+watchRollouts();
 const root = document.getElementById('root');
 if (root) {
   createRoot(root).render(

@@ -23,6 +23,7 @@ const stateListeners = new Set<() => void>();
 const eventListeners = new Set<(events: readonly LiveEvent[] | 'reset') => void>();
 let state: HubState = { events: [], aliveAt: undefined, isLeader: false };
 let pending: LiveEvent[] = [];
+let isReset = false;
 let frame = 0;
 
 export const getHubState = (): HubState => state;
@@ -76,10 +77,10 @@ function publish(message: Message): void {
 
 function receive(message: Message): void {
   if (message.type === 'alive') return update({ aliveAt: message.at });
-  if (message.type === 'reset') return eventListeners.forEach((listener) => listener('reset'));
-  pending.push(...message.events);
+  if (message.type === 'reset') isReset = true;
+  else pending.push(...message.events);
   if (pending.length > MAX_EVENTS) pending = pending.slice(-MAX_EVENTS);
-  // A hidden tab runs no frames, so its pending events are bounded above.
+  // A hidden tab runs no frames: its pending events are bounded above, and it reads nothing until it is shown.
   frame ||= requestAnimationFrame(flush);
 }
 
@@ -88,7 +89,11 @@ function flush(): void {
   const events = pending;
   pending = [];
   update({ events: [...state.events, ...events].slice(-MAX_EVENTS), aliveAt: Date.now() });
-  for (const listener of eventListeners) listener(events);
+  if (isReset) {
+    isReset = false;
+    for (const listener of eventListeners) listener('reset');
+  }
+  if (events.length > 0) for (const listener of eventListeners) listener(events);
 }
 
 function update(change: Partial<HubState>): void {

@@ -5,6 +5,26 @@ export function formatTime(time: number | string | undefined): string {
   return time === undefined ? '–' : date.format(new Date(time));
 }
 
+/** Formats a duration in milliseconds. */
+export function formatDuration(ms: number | undefined): string {
+  if (ms === undefined) return '–';
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  if (ms < 3_600_000) return `${Math.round(ms / 60_000)} min`;
+  return `${(ms / 3_600_000).toFixed(1)} h`;
+}
+
+/** Formats an amount in US dollars. Costs of single turns are fractions of a cent. */
+export function formatUsd(usd: number | undefined): string {
+  return usd === undefined ? '–' : `$${usd.toFixed(usd < 1 ? 5 : 2)}`;
+}
+
+const number = new Intl.NumberFormat();
+
+export function formatCount(count: number | undefined): string {
+  return count === undefined ? '–' : number.format(count);
+}
+
 const MAX_CELL_CHARS = 200;
 
 /** Renders any value as one line of text. */
@@ -17,6 +37,7 @@ export function formatValue(value: unknown): string {
 /** Returns the message and the id that an operator needs to find the failure in the logs. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const { requestId } = (error as { data?: { requestId?: string } }).data ?? {};
-  return requestId ? `${error.message} (request ${requestId})` : error.message;
+  const { requestId, retryAfterMs } = (error as { data?: { requestId?: string; retryAfterMs?: number } }).data ?? {};
+  const wait = retryAfterMs === undefined ? '' : `. Try again in ${formatDuration(retryAfterMs)}`;
+  return `${error.message}${wait}${requestId ? ` (request ${requestId})` : ''}`;
 }

@@ -4,18 +4,31 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { onEvents } from '../live/event-hub.ts';
 import { call } from '../session/client.ts';
+import { throttle } from './throttle.ts';
+
+/** Events may arrive a thousand times a second. What they change is read at most this often. */
+const READ_INTERVAL_MS = 1_000;
 
 /** Calls a reading method, and calls it again when one of the events arrives or events were missed. */
 export function useCall<N extends CallableName>(method: N, params: CallParams<N>, events: readonly EventName[] = []) {
+  useInvalidation([method], events);
+  return useQuery({ queryKey: [method, params], queryFn: ({ signal }) => call(method, params, signal) });
+}
+
+/** Reads the queries of a key again after one of the events, and after a gap in the stream. */
+export function useInvalidation(queryKey: readonly string[], events: readonly EventName[]): void {
   const cache = useQueryClient();
   const names = events.join(' ');
-  useEffect(
-    () =>
-      onEvents((arrived) => {
-        if (arrived === 'reset' || arrived.some(({ name }) => names.split(' ').includes(name)))
-          void cache.invalidateQueries({ queryKey: [method] });
-      }),
-    [cache, method, names],
-  );
-  return useQuery({ queryKey: [method, params], queryFn: ({ signal }) => call(method, params, signal) });
+  const key = queryKey.join(' ');
+  useEffect(() => {
+    const wanted = new Set<string>(names.split(' '));
+    const invalidation = throttle(() => void cache.invalidateQueries({ queryKey: key.split(' ') }), READ_INTERVAL_MS);
+    const unsubscribe = onEvents((arrived) => {
+      if (arrived === 'reset' || arrived.some(({ name }) => wanted.has(name))) invalidation.call();
+    });
+    return () => {
+      unsubscribe();
+      invalidation.cancel();
+    };
+  }, [cache, key, names]);
 }

@@ -59,6 +59,7 @@ export async function signIn(text: string): Promise<void> {
     body: JSON.stringify({ ticket }),
   });
   if (response.status === 401) throw new Error('The link was used already or is older than one minute. Print another one.');
+  if (response.status === 403) throw new Error('The token of this link has no scope admin, which the dashboard requires.');
   if (!response.ok) throw new Error(`The gateway refused the link: HTTP ${response.status}.`);
   const token = (await response.json()) as BrowserToken;
   store(token);

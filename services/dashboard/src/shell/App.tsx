@@ -2,10 +2,23 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { useState, useSyncExternalStore } from 'react';
 import { getToken, onTokenChange, signIn } from '../session/browser-token.ts';
+import { getRetryAfterMs, getRetryDelay, isTransient } from '../session/recovery.ts';
 import { router } from './router.tsx';
 
-/** Fresh for a while, because events invalidate what changes. A call is repeated once. */
-const cache = new QueryClient({ defaultOptions: { queries: { staleTime: 10_000, retry: 1, refetchOnWindowFocus: true } } });
+/** Fresh for a while, because events invalidate what changes. Only a failed read is repeated, and no more after a sign-out. */
+const cache = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 10_000,
+      retry: (failures, error) => failures < 1 && isTransient(error) && getRetryAfterMs(error) === undefined,
+      retryDelay: 500,
+      refetchOnWindowFocus: true,
+      refetchOnReconnect: 'always',
+      refetchInterval: ({ state: { error, errorUpdateCount } }) =>
+        error === null ? false : getRetryDelay(error, errorUpdateCount, getToken() !== undefined),
+    },
+  },
+});
 
 /** The pages. Without a token a dialog covers them, which keeps what was typed. */
 export function App({ signInFailure }: { signInFailure: string | undefined }) {

@@ -2,11 +2,11 @@ import { Link, Outlet } from '@tanstack/react-router';
 import { useSyncExternalStore } from 'react';
 import { getHubState, onHubChange } from '../live/event-hub.ts';
 import { formatTime } from '../parts/format.ts';
+import { GROUPS } from '../pages/page.ts';
 import { pages } from '../pages/pages.ts';
 import { signOut } from '../session/browser-token.ts';
+import { Notices } from './Notices.tsx';
 import { Palette } from './Palette.tsx';
-
-const GROUPS = [...new Set(pages.map(({ group }) => group))];
 
 /** Navigation, the palette, the state of the event stream, and the page. */
 export function Frame() {
@@ -43,6 +43,7 @@ export function Frame() {
         ))}
       </nav>
       <main id="page" tabIndex={-1}>
+        <Notices />
         <Outlet />
       </main>
     </div>

@@ -1,52 +1,70 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef, useState } from 'react';
-import { pages } from '../pages/pages.ts';
+import { usePaletteItems, type PaletteItem } from './palette-items.ts';
 
-/** A dialog that finds pages by their title. Ctrl+K or ⌘K opens it from everywhere. */
+const MAX_RESULTS = 50;
+
+/** A dialog that finds pages, agents, sessions, settings and methods by parts of their names. Ctrl+K or ⌘K opens it from everywhere. */
 export function Palette() {
   const dialog = useRef<HTMLDialogElement>(null);
+  const [isOpen, setIsOpen] = useState(false);
   const [text, setText] = useState('');
   const navigate = useNavigate();
+  const open = (): void => {
+    setIsOpen(true);
+    if (dialog.current?.open === false) dialog.current.showModal();
+  };
   useEffect(() => {
-    const open = (event: KeyboardEvent): void => {
+    const onKey = (event: KeyboardEvent): void => {
       if (event.key !== 'k' || !(event.metaKey || event.ctrlKey)) return;
       event.preventDefault();
-      dialog.current?.showModal();
+      open();
     };
-    addEventListener('keydown', open);
-    return () => removeEventListener('keydown', open);
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
   }, []);
-  const found = pages.filter(({ title }) => title.toLowerCase().includes(text.toLowerCase()));
-  const go = (path: string): void => {
+  const words = text.toLowerCase().split(/\s+/);
+  const found = usePaletteItems(isOpen).filter(({ label }) => words.every((word) => label.toLowerCase().includes(word)));
+  const shown = found.slice(0, MAX_RESULTS);
+  const go = ({ path, search }: PaletteItem): void => {
     dialog.current?.close();
-    void navigate({ to: path });
+    void navigate({ to: path, search });
   };
   return (
     <>
-      <button type="button" onClick={() => dialog.current?.showModal()}>
+      <button type="button" onClick={open}>
         Find (Ctrl K)
       </button>
-      <dialog ref={dialog} aria-label="Find a page" onClose={() => setText('')}>
+      <dialog
+        ref={dialog}
+        aria-label="Find"
+        onClose={() => {
+          setIsOpen(false);
+          setText('');
+        }}
+      >
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            const [first] = found;
-            if (first) go(first.path);
+            const [first] = shown;
+            if (first) go(first);
           }}
         >
           <label>
-            Page <input value={text} onChange={(event) => setText(event.target.value)} autoComplete="off" />
+            Page, agent, session, setting or method{' '}
+            <input value={text} onChange={(event) => setText(event.target.value)} autoComplete="off" />
           </label>
         </form>
-        <ul>
-          {found.map(({ path, title }) => (
-            <li key={path}>
-              <button type="button" className="plain" onClick={() => go(path)}>
-                {title}
+        <ul className="plain-list">
+          {shown.map((item) => (
+            <li key={`${item.path} ${item.label} ${JSON.stringify(item.search)}`}>
+              <button type="button" className="plain" onClick={() => go(item)}>
+                <bdi>{item.label}</bdi>
               </button>
             </li>
           ))}
         </ul>
+        {found.length > shown.length && <p className="age">{found.length - shown.length} more. Type another part of the name.</p>}
       </dialog>
     </>
   );

@@ -1,6 +1,7 @@
 import type { MethodName } from '@switchyard/contracts';
 import type { ReactNode } from 'react';
-import { useAbsence, type Absence } from '../session/presence.ts';
+import { Absent } from '../parts/Absent.tsx';
+import { useAbsence } from '../session/presence.ts';
 
 interface PresenceGuardProps {
   title: string;
@@ -14,27 +15,8 @@ export function PresenceGuard({ title, needs, children }: PresenceGuardProps) {
   return (
     <>
       <h1>{title}</h1>
-      {absence && <Reason absence={absence} />}
+      {absence && <Absent absence={absence} />}
       {(absence === undefined || absence.kind === 'not answering') && <div className={absence && 'stale'}>{children}</div>}
     </>
-  );
-}
-
-function Reason({ absence }: { absence: Absence }) {
-  if (absence.kind === 'not in this version') return <p role="status">This version does not serve {absence.method}.</p>;
-  const { service } = absence;
-  if (absence.kind === 'not answering')
-    return (
-      <p role="alert" className="notice">
-        The service {service} is installed and does not answer. Run <code>switchyard doctor</code>. This page recovers by itself.
-      </p>
-    );
-  return (
-    <div role="status">
-      <p>The service {service} is not installed here. Its chart adds it:</p>
-      <pre>
-        helm install switchyard-{service} deploy/helm/switchyard-{service}
-      </pre>
-    </div>
   );
 }

@@ -1,0 +1,44 @@
+import type { AuditRecord } from '@switchyard/contracts';
+import { useQuery } from '@tanstack/react-query';
+import { DataTable } from '../../parts/DataTable.tsx';
+import { Loaded } from '../../parts/Loaded.tsx';
+import { useSearchText } from '../../parts/use-search.ts';
+import { read } from '../../session/client.ts';
+
+interface AuditPage {
+  records: AuditRecord[];
+  head: { seq: number };
+}
+
+const PAGE_SIZE = 200;
+
+/** The audit log, newest records first. */
+export function Audit() {
+  const [before, setBefore] = useSearchText('before');
+  const page = useQuery({
+    queryKey: ['audit', before],
+    queryFn: async ({ signal }) => {
+      const end = before === '' ? (await read<AuditPage>('/api/audit?limit=1', signal)).head.seq : Number(before);
+      const after = Math.max(0, end - PAGE_SIZE);
+      const { records } = await read<AuditPage>(`/api/audit?after=${after}&limit=${Math.max(1, end - after)}`, signal);
+      return { records: records.toReversed(), after };
+    },
+  });
+  return (
+    <Loaded query={page}>
+      {({ records, after }) => (
+        <>
+          <DataTable label="audit" columns={Object.keys(records[0] ?? {})} rows={records} />
+          <p className="tools">
+            <button type="button" disabled={before === ''} onClick={() => setBefore('')}>
+              Newest
+            </button>
+            <button type="button" disabled={after === 0} onClick={() => setBefore(String(after))}>
+              Older
+            </button>
+          </p>
+        </>
+      )}
+    </Loaded>
+  );
+}

@@ -1,0 +1,11 @@
+import type { Page } from '../page.ts';
+
+export const page: Page = {
+  path: '/chat',
+  title: 'Chat',
+  group: 'Operate',
+  order: 20,
+  needs: ['agent.stream'],
+  wants: ['agent.cancel', 'agents.list'],
+  load: async () => (await import('./Chat.tsx')).Chat,
+};

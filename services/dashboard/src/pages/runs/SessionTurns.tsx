@@ -1,0 +1,59 @@
+import type { CallResult } from '@switchyard/client';
+import { formatDuration, formatTime } from '../../parts/format.ts';
+import { Loaded } from '../../parts/Loaded.tsx';
+import { PageLink } from '../../parts/PageLink.tsx';
+import { Section } from '../../parts/Section.tsx';
+import { useCall } from '../../parts/use-call.ts';
+import { useSearchText } from '../../parts/use-search.ts';
+import { VirtualList } from '../../parts/VirtualList.tsx';
+
+/** Turns of a conversation whose evidence one call returns. */
+export const MAX_EVIDENT_TURNS = 100;
+
+export type EvidentTurn = NonNullable<CallResult<'context.tree'>['turns']>[number];
+
+/** The newest turns of one session. */
+export function SessionTurns({ sessionKey }: { sessionKey: string }) {
+  return (
+    <Section title="Turns of the session" needs={['context.tree']}>
+      <p>
+        <bdi>{sessionKey}</bdi> ·{' '}
+        <PageLink to="/sessions" search={{ session: sessionKey }}>
+          its messages
+        </PageLink>{' '}
+        ·{' '}
+        <PageLink to="/runs" search={{}}>
+          turns of all sessions
+        </PageLink>
+      </p>
+      <Turns sessionKey={sessionKey} />
+    </Section>
+  );
+}
+
+function Turns({ sessionKey }: { sessionKey: string }) {
+  const [turn, selectTurn] = useSearchText('turn');
+  const tree = useCall('context.tree', { conversation_id: sessionKey, turns: MAX_EVIDENT_TURNS }, ['message:sent', 'execution:aborted']);
+  return (
+    <Loaded query={tree}>
+      {({ turns = [] }) => (
+        <VirtualList
+          label="Turns, newest first"
+          items={turns}
+          rowHeight={40}
+          getKey={({ turnId }) => turnId}
+          render={({ turnId, turn: number, at, evidence }) => (
+            <button type="button" className="plain" aria-pressed={turnId === turn} onClick={() => selectTurn(turnId)}>
+              Turn {number} · {formatTime(at)} · {evidence === undefined ? 'a command' : describeSteps(evidence)}
+            </button>
+          )}
+        />
+      )}
+    </Loaded>
+  );
+}
+
+function describeSteps({ model, steps, dropped = 0 }: NonNullable<EvidentTurn['evidence']>): string {
+  const count = steps.length + dropped;
+  return `${count} ${count === 1 ? 'step' : 'steps'} · ${formatDuration(steps.reduce((sum, { ms }) => sum + ms, 0))} · ${model ?? 'no model'}`;
+}

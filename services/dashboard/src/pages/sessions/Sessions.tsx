@@ -1,0 +1,116 @@
+import type { CallResult } from '@switchyard/client';
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { Confirm } from '../../parts/Confirm.tsx';
+import { CopyAs } from '../../parts/CopyAs.tsx';
+import { describeError, formatTime } from '../../parts/format.ts';
+import { Loaded } from '../../parts/Loaded.tsx';
+import { LongText } from '../../parts/LongText.tsx';
+import { PageLink } from '../../parts/PageLink.tsx';
+import { useCall } from '../../parts/use-call.ts';
+import { useSearchText } from '../../parts/use-search.ts';
+import { VirtualList } from '../../parts/VirtualList.tsx';
+import { call } from '../../session/client.ts';
+
+type Summary = CallResult<'session.list'>['sessions'][number];
+
+const MESSAGES_PER_PAGE = 200;
+
+/** The sessions, newest first, and the messages of the selected one. */
+export function Sessions() {
+  const sessions = useCall('session.list', {}, ['session:created', 'session:expired', 'message:sent']);
+  const [filter, setFilter] = useSearchText('filter');
+  const [selected, select] = useSearchText('session');
+  const matches = ({ sessionKey, label, agentId }: Summary): boolean =>
+    [sessionKey, label, agentId].some((text) => text?.toLowerCase().includes(filter.toLowerCase()));
+  return (
+    <>
+      <label>
+        Filter <input type="search" value={filter} onChange={(event) => setFilter(event.target.value)} />
+      </label>
+      <Loaded query={sessions}>
+        {({ sessions: all, total }) => {
+          const shown = all.filter(matches);
+          return (
+            <>
+              <p>
+                {shown.length} of {total ?? all.length} sessions
+              </p>
+              <VirtualList
+                label="Sessions"
+                items={shown}
+                rowHeight={40}
+                getKey={({ sessionKey }) => sessionKey}
+                render={({ sessionKey, label, agentId, messageCount, updatedAt }) => (
+                  <button type="button" className="plain" aria-pressed={sessionKey === selected} onClick={() => select(sessionKey)}>
+                    <bdi>{label ?? sessionKey}</bdi> · {agentId} · {messageCount} messages · {formatTime(updatedAt)}
+                  </button>
+                )}
+              />
+              <CopyAs method="session.list" params={{}} />
+            </>
+          );
+        }}
+      </Loaded>
+      {selected !== '' && <Messages key={selected} sessionKey={selected} onDeleted={() => select('')} />}
+    </>
+  );
+}
+
+function Messages({ sessionKey, onDeleted }: { sessionKey: string; onDeleted: () => void }) {
+  const cache = useQueryClient();
+  const history = useInfiniteQuery({
+    queryKey: ['session.history', sessionKey],
+    queryFn: ({ pageParam, signal }) =>
+      call(
+        'session.history',
+        { session_key: sessionKey, limit: MESSAGES_PER_PAGE, ...(pageParam === undefined ? {} : { cursor: pageParam }) },
+        signal,
+      ),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ cursor }) => cursor,
+  });
+  const messages = history.data?.pages.toReversed().flatMap((page) => page.messages) ?? [];
+  const remove = async (): Promise<void> => {
+    await call('session.delete', { session_key: sessionKey });
+    await cache.invalidateQueries({ queryKey: ['session.list'] });
+    onDeleted();
+  };
+  return (
+    <section aria-label="Messages">
+      <h2>
+        <bdi>{sessionKey}</bdi>
+      </h2>
+      <p>
+        <PageLink to="/runs" search={{ session: sessionKey }}>
+          Runs of this session
+        </PageLink>
+      </p>
+      {history.error && <p role="alert">{describeError(history.error)}</p>}
+      {history.hasNextPage && (
+        <button type="button" disabled={history.isFetching} onClick={() => void history.fetchNextPage()}>
+          Load older messages
+        </button>
+      )}
+      {messages.length > 0 && (
+        <VirtualList
+          label="Messages, oldest first"
+          items={messages}
+          rowHeight={60}
+          getKey={(_message, index) => index}
+          render={({ role, content, timestamp, untrusted }) => (
+            <article>
+              <p className="age">
+                {role} · {formatTime(timestamp)} {untrusted && '· untrusted text'}
+              </p>
+              <LongText text={content} />
+            </article>
+          )}
+        />
+      )}
+      <CopyAs method="session.history" params={{ session_key: sessionKey }} />
+      <Confirm label="Delete session" name={sessionKey} needs="session.delete" run={remove}>
+        <p>The session and all its messages are removed. {messages.length} of them are loaded here.</p>
+      </Confirm>
+    </section>
+  );
+}
