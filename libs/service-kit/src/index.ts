@@ -27,7 +27,15 @@ export { type IneffectiveSetting } from './settings/unused-settings.ts';
 export { startAgainWith } from './host/node-permissions.ts';
 export { openSettings, type ConfigurationSource, type Refusal } from './settings/configuration-source.ts';
 export { type Origin } from './settings/origin.ts';
-export { createSecretReader, createSecretRecipient, encryptSecret, type SecretReader } from './control-state/secret-encryption.ts';
+export {
+  createSecretReader,
+  createSecretRecipient,
+  createStorageKeyReader,
+  encryptSecret,
+  STORAGE_KEY_NAME,
+  type SecretReader,
+  type StorageKeyReader,
+} from './control-state/secret-encryption.ts';
 export { referencesIn, resolveReferences, sentReferences } from './settings/references.ts';
 export { isTree, merge, only, refuseUnsafeKeys, getTree, valueAt, type Tree } from './settings/configuration-tree.ts';
 export { keepFile } from './storage/private-file.ts';

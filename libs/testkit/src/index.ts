@@ -23,7 +23,7 @@ export { simulatedData, type SimulatedData, type Watching, type Write } from './
 export { createSimulation, NO_FAULTS, type Faults, type Process, type Simulation } from './simulation/simulation.ts';
 export { recordGuards, withoutGuard, type WorkGuard } from './simulation/work-guards.ts';
 export { playWork, type PlayWorkOptions, type WorkPlayer, type WorkReplica, type WorkStory } from './simulation/work-player.ts';
-export { resolveSecrets } from './services/secret-resolver.ts';
+export { resolveSecrets, serveStorageKey } from './services/secret-resolver.ts';
 export { startProcess, type Exit, type StartedProcess, type StartProcessOptions } from './processes/test-process.ts';
 export { tempDir, type TempDir } from './processes/temp-dir.ts';
 export { testService, type TestService, type TestServiceOptions } from './services/test-service.ts';

@@ -17,6 +17,7 @@ import { envList } from './handlers/env-list.ts';
 import { envSet } from './handlers/env-set.ts';
 import { secretsResolve } from './handlers/secrets-resolve.ts';
 import { createParamsDecryption, secretsSealingKey } from './handlers/secrets-sealing-key.ts';
+import { secretsStorageKey } from './handlers/secrets-storage-key.ts';
 import { secretsWebhookKeys } from './handlers/secrets-webhook-keys.ts';
 import { tokensCreate } from './handlers/tokens-create.ts';
 import { tokensList } from './handlers/tokens-list.ts';
@@ -125,6 +126,7 @@ export function defineSecrets({ firstToken, envFile }: SecretsOptions = {}): Ser
         'audit.read': auditRead(audit),
         'secrets.resolve': secretsResolve({ values, env, allowlist, tenantId: tenant, bindings, store }),
         'secrets.sealingKey': secretsSealingKey({ values, store }),
+        'secrets.storageKey': secretsStorageKey({ values }),
         'secrets.webhookKeys': secretsWebhookKeys({ values, env, bindings, settings, store }),
       };
     },

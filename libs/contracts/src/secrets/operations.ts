@@ -37,7 +37,7 @@ export type SecretAsker = z.infer<typeof SecretAsker>;
 export const secretsOperations = defineOperations({
   'secrets.resolve': {
     summary: 'Returns the value of one secret, encrypted for the calling process.',
-    callers: ['sessions', 'registry', 'memory', 'media', 'channels', 'tools'] as const,
+    callers: ['sessions', 'registry', 'memory', 'media', 'channels', 'tools', 'browser'] as const,
     params: z.strictObject({ name: SecretName, origin: Origin.optional(), purpose: SecretPurpose.optional(), to: SecretAsker }),
     result: z.object({ value: Sealed.nullable().describe('encrypted for the caller; null if the secret is not set') }),
     emits: ['secret:accessed'],
@@ -49,6 +49,13 @@ export const secretsOperations = defineOperations({
     params: z.strictObject({ to: SecretAsker }),
     result: z.object({ keys: z.array(z.object({ name: boundedString(MAX.name), value: SealedKey.nullable() })).max(MAX.words) }),
     emits: ['secret:accessed'],
+    idempotent: true,
+  },
+  'secrets.storageKey': {
+    summary: 'Returns the key with which the calling service encrypts what it stores, encrypted for the calling process.',
+    callers: ['browser'] as const,
+    params: z.strictObject({ to: SecretAsker }),
+    result: z.object({ key: SealedKey.nullable().describe('base64url of 32 bytes, the same on every replica; null without a master key') }),
     idempotent: true,
   },
   [SEALING_KEY]: {

@@ -1,6 +1,6 @@
 import type { Bus } from '@switchyard/bus';
 import { ServiceError, type SecretAsker, type SecretPurpose, type ServiceName } from '@switchyard/contracts';
-import { createDecryptionKey, encryptTo, mintId, type JweBinding } from '@switchyard/security';
+import { createDecryptionKey, encryptTo, mintId, type EncryptionKey, type JweBinding } from '@switchyard/security';
 import { hideValue } from '@switchyard/telemetry';
 
 /** Returns the value of a secret, or null if it is not set. A provider key is requested with the origin that it will be sent to. */
@@ -21,6 +21,33 @@ export function createSecretReader(bus: Pick<Bus, 'call'>, service: ServiceName)
       to,
     });
     return value === null ? null : recipient.decrypt(name, value, to);
+  };
+}
+
+/** Stands in the place of a secret's name where the storage key is encrypted; no secret has such a name. */
+export const STORAGE_KEY_NAME = 'storage-key';
+
+/** Returns the key with which this service encrypts what it stores. Undefined if the installation has no master key. */
+export type StorageKeyReader = () => Promise<EncryptionKey | undefined>;
+
+const MISSING_KEY_TTL_MS = 60_000;
+const STORAGE_KEY_TIMEOUT_MS = 5_000;
+
+/** Reads the storage key of a service once. A failed request is repeated by the next call, a missing key is requested again after a minute. */
+export function createStorageKeyReader(bus: Pick<Bus, 'call'>, service: ServiceName): StorageKeyReader {
+  const recipient = createSecretRecipient(service);
+  let known: EncryptionKey | undefined;
+  let missingUntil = 0;
+  return async () => {
+    if (known || performance.now() < missingUntil) return known;
+    const to = recipient.createRequest();
+    const { key } = await bus.call('secrets.storageKey', { to }, { timeoutMs: STORAGE_KEY_TIMEOUT_MS });
+    if (key === null) {
+      missingUntil = performance.now() + MISSING_KEY_TTL_MS;
+      return undefined;
+    }
+    const text = await recipient.decrypt(STORAGE_KEY_NAME, key, to);
+    return (known = { id: STORAGE_KEY_NAME, bytes: Buffer.from(text, 'base64url') });
   };
 }
 

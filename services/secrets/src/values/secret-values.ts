@@ -1,4 +1,4 @@
-import { ServiceError } from '@switchyard/contracts';
+import { ServiceError, type ServiceName } from '@switchyard/contracts';
 import { createDecryptionKey, deriveKey, readMasterKey, type DecryptionKey, type EncryptionKey } from '@switchyard/security';
 import { readSecret, StartError, type Variables } from '@switchyard/service-kit';
 import type { Collection, Store } from '@switchyard/store';
@@ -32,6 +32,8 @@ export interface SecretValues {
   auditKey: AuditKey | undefined;
   /** Decrypts the params that callers encrypt to this service. The same at every replica that has the master key. */
   paramsKey: DecryptionKey;
+  /** Returns the key with which a service encrypts its own documents. Undefined without a master key. */
+  deriveStorageKey(service: ServiceName): Uint8Array | undefined;
   /** Whether another replica has a master key and this one has none. */
   isEncryptedElsewhere: () => Promise<boolean>;
   /** The storage that a secret of this name is written to. Throws if there is none. */
@@ -39,6 +41,7 @@ export interface SecretValues {
   requiresEncryption: (name: string) => boolean;
 }
 
+const STORAGE_KEY = 'switchyard/storage-key/v1';
 const PARAMS_KEY = 'switchyard/params-key/v1';
 /** Without a master key only one process writes secrets, so the key of that process is enough. */
 let processKey: DecryptionKey | undefined;
@@ -66,6 +69,8 @@ export async function openSecretValues(options: OpenSecretValuesOptions): Promis
     storages,
     paramsKey: key === undefined ? (processKey ??= createDecryptionKey()) : createDecryptionKey(deriveKey(key, PARAMS_KEY)),
     auditKey: key && (await loadAuditKey(dataKeyDocuments, key)),
+    // Derived from the data key, so that it stays the same when the master key changes.
+    deriveStorageKey: (service) => key && deriveKey(key, `${STORAGE_KEY}/${service}`),
     isEncryptedElsewhere: async () => key === undefined && (await isEncrypted(dataKeyDocuments)),
     requiresEncryption,
     getWritableStorage(name = '') {
