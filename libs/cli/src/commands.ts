@@ -83,6 +83,11 @@ export const commands = {
     summary: 'transcribes, describes, extracts and speaks files',
     load: async () => (await import('./commands/media/media.ts')).media,
   },
+  browser: {
+    usage: 'browser <what> …',
+    summary: 'opens pages, shows them as text or image, lists tabs',
+    load: async () => (await import('./commands/browser/browser.ts')).browser,
+  },
   models: {
     usage: 'models <what> …',
     summary: 'lists models, tests one, assigns one to an agent',

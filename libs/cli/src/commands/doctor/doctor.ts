@@ -1,3 +1,4 @@
+import { checkBrowser } from './browser-check.ts';
 import { checkData, checkMediaPrograms, checkNatsServer, checkNode, checkPackages, checkPort, checkTokenFile } from './machine-checks.ts';
 import { good, type Check } from './check.ts';
 import { checkHealth, checkInside, checkServices, isOurs } from './server-checks.ts';
@@ -39,6 +40,7 @@ async function examine(where: Where): Promise<Check[]> {
     ...(await checkInside(where, ours)),
     await checkNatsServer(),
     await checkMediaPrograms(),
+    await checkBrowser(),
   ];
 }
 
