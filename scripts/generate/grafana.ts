@@ -154,7 +154,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    title: 'Jobs, graphs and media',
+    title: 'Jobs, graphs, browsers and media',
     panels: [
       { title: 'Ended runs of jobs', unit: 'reqps', queries: one(perSecond('switchyard.cron.runs', 'status'), '{{status}}') },
       { title: 'Delay of jobs, p95', unit: 's', queries: one(quantile(0.95, 'switchyard.cron.delay', ''), 'p95') },
@@ -167,6 +167,16 @@ const rows: readonly Row[] = [
         queries: one(quantile(0.95, 'switchyard.media.duration', 'kind, provider'), '{{kind}} {{provider}}'),
       },
       { title: 'Parsed documents', unit: 'reqps', queries: one(perSecond('switchyard.media.documents', 'outcome'), '{{outcome}}') },
+      {
+        title: 'Browsers',
+        unit: 'short',
+        queries: [
+          { expr: `sum(${metric('switchyard.browser.running')})`, legend: 'browsers' },
+          { expr: `sum(${metric('switchyard.browser.sessions')})`, legend: 'sessions' },
+        ],
+      },
+      { title: 'Starts of browsers', unit: 'reqps', queries: one(perSecond('switchyard.browser.starts', 'outcome'), '{{outcome}}') },
+      { title: 'Ends of browsers', unit: 'reqps', queries: one(perSecond('switchyard.browser.ends', 'reason'), '{{reason}}') },
       { title: 'Events to ingest', unit: 'short', queries: one(`max(${metric('switchyard.observability.lag')})`, 'lag') },
       { title: 'Ingested events', unit: 'reqps', queries: one(perSecond('switchyard.observability.events', 'outcome'), '{{outcome}}') },
     ],

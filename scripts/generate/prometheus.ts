@@ -42,6 +42,7 @@ const graphs = metric('switchyard.graph.duration');
 const models = metric('gen_ai.client.operation.duration');
 const calls = metric('switchyard.edge.calls');
 const media = metric('switchyard.media.duration');
+const browserStarts = metric('switchyard.browser.starts');
 const runs = metric('switchyard.cron.runs');
 const beats = metric('switchyard.heartbeat.beats');
 
@@ -134,6 +135,20 @@ const alerts: readonly Alert[] = [
     for: '10m',
     severity: 'warning',
     summary: '{{ $value | humanizePercentage }} of the documents end their parser; the log of the media service has its last words',
+  },
+  {
+    name: 'BrowsersDoNotStart',
+    expr: `sum(rate(${browserStarts}{outcome!="started"}[10m])) / sum(rate(${browserStarts}[10m])) > 0.5`,
+    for: '10m',
+    severity: 'warning',
+    summary: '{{ $value | humanizePercentage }} of the starts of Chromium fail: run switchyard doctor where the browser service runs',
+  },
+  {
+    name: 'BrowsersCrash',
+    expr: `sum(rate(${metric('switchyard.browser.ends')}{reason="crashed"}[10m])) / sum(rate(${browserStarts}{outcome="started"}[10m])) > 0.2`,
+    for: '10m',
+    severity: 'warning',
+    summary: '{{ $value | humanizePercentage }} of the browsers end unexpectedly: check the memory of the browser service',
   },
   {
     name: 'JobsFail',

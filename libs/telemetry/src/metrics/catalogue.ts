@@ -49,6 +49,20 @@ export const METRICS = {
     labels: ['kind', 'provider', 'outcome'],
     bounds: MODEL_SECONDS,
   },
+  'switchyard.browser.running': { kind: 'gauge', unit: '{browser}', help: 'Browsers running in this process.', labels: [] },
+  'switchyard.browser.sessions': { kind: 'gauge', unit: '{session}', help: 'Open sessions of the browsers in this process.', labels: [] },
+  'switchyard.browser.starts': {
+    kind: 'counter',
+    unit: '{start}',
+    help: 'Starts of Chromium. `outcome` is started or the error code.',
+    labels: ['outcome'],
+  },
+  'switchyard.browser.ends': {
+    kind: 'counter',
+    unit: '{end}',
+    help: 'Ended browsers. `reason` is stopped, crashed, or lost for a lease that another replica has.',
+    labels: ['reason'],
+  },
   'switchyard.method.duration': {
     kind: 'histogram',
     unit: 's',
