@@ -7,7 +7,7 @@ import { print, printAs, remark, table } from '../output/output.ts';
 import { self } from '../server/installation.ts';
 import { minute } from '../output/times.ts';
 
-const PURPOSES = ['provider', 'webhook', 'signing', 'tool'] as const;
+const PURPOSES = ['provider', 'webhook', 'signing', 'tool', 'browser'] as const;
 
 export const secrets = secretsAs('secrets');
 /** Alias of `secrets`, named like its RPC methods. */

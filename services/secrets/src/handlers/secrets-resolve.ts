@@ -28,6 +28,10 @@ export function secretsResolve({ values, env, allowlist, tenantId, bindings, sto
     try {
       if (isReservedName(name)) throw new ServiceError('PERMISSION_DENIED', `${name} cannot be read by services`);
       checkReadAccess(ctx.principal, name, { allowlist, tenantId });
+      // The browser passes on the name that its caller chose.
+      if (purpose === 'browser' && ctx.principal.tenant !== tenantId) {
+        throw new ServiceError('PERMISSION_DENIED', `${name} belongs to another tenant`, { details: { reason: 'SECRET_NOT_ALLOWED' } });
+      }
       await bindings.check(name, { origin, purpose: purpose ?? (origin === undefined ? undefined : 'provider') });
       const value = await readValue({ values, env }, name);
       if (value !== undefined) hideValue(value);

@@ -115,3 +115,20 @@ test('the file of the operator binds a key, and a changed configuration does not
   await configure(app, { providers: { entries: { local: { apiKeyName: 'OTHER_API_KEY' } } } });
   await assert.rejects(readAt(app, HOME, 'OTHER_API_KEY'), REFUSED, 'a changed key name at the address of the file');
 });
+
+test('a secret of the browser is read for the origins that were set with it, and for nothing else', TIMEOUT, async () => {
+  await using app = await start({ env });
+  const read = createSecretReader(await app.host.connect('browser'), 'browser');
+  await assert.rejects(app.bus.call('env.set', { key: 'SITE_PASSWORD', value: 'hunter2', purpose: 'browser' }), {
+    code: 'INVALID_ARGUMENT',
+  });
+  await app.bus.call('env.set', { key: 'SITE_PASSWORD', value: 'hunter2', purpose: 'browser', origins: [HOME] });
+  await app.bus.call('env.set', { key: 'UNBOUND', value: 'hunter3' });
+  assert.equal(await read('SITE_PASSWORD', HOME, 'browser'), 'hunter2');
+  await assert.rejects(read('SITE_PASSWORD', ELSEWHERE, 'browser'), REFUSED);
+  await assert.rejects(read('SITE_PASSWORD', undefined, 'browser'), REFUSED);
+  await assert.rejects(read('SITE_PASSWORD', HOME, 'tool'), REFUSED);
+  await assert.rejects(read('UNBOUND', HOME, 'browser'), REFUSED);
+  const elsewhere = createSecretReader((await app.host.connect('browser')).as(principal({ tenant: 'elsewhere' })), 'browser');
+  await assert.rejects(elsewhere('SITE_PASSWORD', HOME, 'browser'), { code: 'PERMISSION_DENIED', message: /another tenant/ });
+});

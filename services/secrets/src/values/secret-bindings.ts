@@ -66,6 +66,8 @@ export function createSecretBindings({ documents, store, providers, configuratio
   async function isAllowed(name: string, { purpose = 'tool', origin }: SecretUse): Promise<boolean> {
     const binding = await find(name);
     if (binding !== undefined && binding.purpose !== purpose) return false;
+    // Pages ask for what they like, so that a secret is typed only where its owner said.
+    if (purpose === 'browser') return origin !== undefined && binding !== undefined && binding.origins.includes(origin);
     if (purpose !== 'provider' || origin === undefined) return true;
     return (binding?.origins.includes(origin) ?? false) || isDeclared(name, origin);
   }
@@ -88,9 +90,15 @@ export function createSecretBindings({ documents, store, providers, configuratio
 
 function completeBinding(name: string, { purpose, origins }: RequestedBinding): SecretBinding | undefined {
   if (purpose === undefined && origins === undefined) return undefined;
+  if (purpose === 'browser') {
+    if (origins !== undefined && origins.length > 0) return { purpose, origins };
+    throw invalidBinding('origins: expected the origins of the pages into which the secret may be typed');
+  }
   if ((purpose ?? 'provider') !== 'provider') {
     if (origins === undefined) return { purpose: purpose ?? 'provider', origins: [] };
-    throw invalidBinding(`origins: expected none for the purpose ${purpose}, because only provider keys are sent to an origin`);
+    throw invalidBinding(
+      `origins: expected none for the purpose ${purpose}, because only provider keys and secrets of the browser are sent to an origin`,
+    );
   }
   const published = findPublishedOrigin(name);
   const foreign = origins?.find((origin) => origin !== published);
