@@ -64,6 +64,7 @@ export const PARAM_KINDS: Readonly<Record<string, Kind | 'none'>> = {
   'agent.start sessionKey': 'session',
   'agent.stream sessionKey': 'session',
   'session.send key': 'session',
+  'browser.act secret': 'secret',
   'browser.navigate url': 'address',
   'browser.open url': 'address',
   'heartbeat.update session': 'session',

@@ -1,8 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Handler } from '@switchyard/bus';
+import { contracts } from '@switchyard/contracts';
 import { mapHosts } from '@switchyard/egress/testing';
-import { findChromium, testService, type TestService, type TestServiceOptions } from '@switchyard/testkit';
+import { findChromium, serveStorageKey, testService, type TestService, type TestServiceOptions } from '@switchyard/testkit';
 import { browser } from './service.ts';
 
 /** The reason why tests with Chromium are skipped; undefined if it is installed. */
@@ -10,6 +13,9 @@ export const chromiumMissing: string | undefined = await findChromium().then(
   () => undefined,
   (error: unknown) => String(error),
 );
+
+/** The key of stored cookies, the same for all replicas of a test. */
+export const STORAGE_KEY = randomBytes(32);
 
 export const TIMEOUT = { timeout: 120_000, skip: chromiumMissing ?? false };
 
@@ -43,11 +49,21 @@ export async function startOutside(pages: Readonly<Record<string, string | Reque
   };
 }
 
+export interface TestBrowserOptions extends TestServiceOptions {
+  /** Handlers of the secrets service besides the storage key. */
+  secrets?: { 'secrets.resolve': Handler<'secrets.resolve'> };
+}
+
 /** Starts the browser service with the browser turned on. */
-export function testBrowser(options: TestServiceOptions = {}): Promise<TestService> {
+export function testBrowser({ secrets, ...options }: TestBrowserOptions = {}): Promise<TestService> {
   return testService(browser, {
     ...options,
     env: { PATH: process.env['PATH'] ?? '', ...options.env },
+    async prepare(host) {
+      const keeper = await host.connect('secrets');
+      await keeper.serve(contracts.secrets, { 'secrets.storageKey': serveStorageKey(STORAGE_KEY), ...secrets }, { version: '0.0.0' });
+      await options.prepare?.(host);
+    },
     settings: { browser: { enabled: true, timeoutMs: 5_000, ...options.settings?.browser } },
   });
 }

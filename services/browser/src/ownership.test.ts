@@ -19,6 +19,6 @@ test('opens the same tabs after a restart of the service, and reports what was l
     ['tab_2'],
   );
   const { running, notRestored } = await again.bus.call('browser.status', {});
-  assert.deepEqual([running, notRestored], [true, ['cookies', 'storage', 'forms']]);
+  assert.deepEqual([running, notRestored], [true, ['forms', 'history']]);
   assert.deepEqual(await again.bus.call('browser.open', {}), { tabId: 'tab_3' });
 });

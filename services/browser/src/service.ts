@@ -1,5 +1,6 @@
 import { browser as contract, ServiceError } from '@switchyard/contracts';
-import { atIntervals, defineService, systemClock } from '@switchyard/service-kit';
+import { atIntervals, createStorageKeyReader, defineService, systemClock } from '@switchyard/service-kit';
+import { observe } from '@switchyard/telemetry';
 import { startBrowserProxy, type BrowserProxy } from './chromium/browser-proxy.ts';
 import { findChromium } from './chromium/find-chromium.ts';
 import { launchChromium } from './chromium/launch-chromium.ts';
@@ -7,10 +8,13 @@ import { createHandlers } from './handlers/create-handlers.ts';
 import { createBrowserMethods } from './handlers/browser-methods.ts';
 import { browserCollection } from './ownership/browser-document.ts';
 import { createBrowserWork } from './ownership/browser-work.ts';
+import { createStoredStates, stateCollection } from './ownership/stored-state.ts';
 import { parseAddress } from './pages/address.ts';
 import { closeIdleSessions } from './ownership/idle-sessions.ts';
 
 const IDLE_CHECK_INTERVAL_MS = 30_000;
+/** Interval between two saves of cookies and storage, below the promised 5 s, because reading takes time. */
+const SAVE_INTERVAL_MS = 4_000;
 
 /** Drives Chromium for agents and clients. */
 export const browser = defineService({
@@ -19,7 +23,7 @@ export const browser = defineService({
   settings: ['browser', 'security'],
 
   async setup({ settings, store, bus, log, own, replica, env }) {
-    const { browsers } = await store.open({ browsers: browserCollection });
+    const { browsers, states } = await store.open({ browsers: browserCollection, states: stateCollection });
     const now = (): number => store.now();
     const allowLoopback = (): boolean => settings.current.browser.allowLoopbackNavigation;
     const egress = (): typeof settings.current.security => settings.current.security;
@@ -28,6 +32,7 @@ export const browser = defineService({
     own.defer(async () => (await proxy)?.[Symbol.asyncDispose]());
     const running = createBrowserWork({
       browsers,
+      states: createStoredStates({ states, readKey: createStorageKeyReader(bus, 'browser'), now }),
       owner: replica,
       now,
       log,
@@ -35,13 +40,28 @@ export const browser = defineService({
       viewport: () => settings.current.browser.viewport,
       async launch() {
         if (settings.current.browser.noSandbox) {
-          throw new ServiceError('FAILED_PRECONDITION', 'browser.noSandbox must be false: the browser does not start without a sandbox.');
+          throw new ServiceError(
+            'FAILED_PRECONDITION',
+            'browser.noSandbox must be false: set it to false or remove it. The browser does not start without a sandbox.',
+          );
         }
         const program = await findChromium(settings.current.browser.chromePath, env['PATH'] ?? '');
         return launchChromium({ program, proxy: (await openProxy()).url });
       },
     });
     own.use(running.work);
+    own.defer(observe('switchyard.browser.running', {}, () => running.list().length));
+    own.defer(observe('switchyard.browser.sessions', {}, () => running.list().reduce((sum, { live }) => sum + live.list().length, 0)));
+    const saveStorage = async (): Promise<void> => {
+      await Promise.all(running.list().map((owned) => owned.saveStorage()));
+    };
+    // Before the leases are released, so that the next replica finds the latest state.
+    own.defer(() => saveStorage().catch((error: unknown) => log.warn({ err: error }, 'cookies and storage were not saved')));
+    const saves = atIntervals(
+      { clock: systemClock, ms: SAVE_INTERVAL_MS, failed: (error) => log.warn({ err: error }, 'cookies and storage were not saved') },
+      saveStorage,
+    );
+    own.use(saves);
     const idle = atIntervals(
       { clock: systemClock, ms: IDLE_CHECK_INTERVAL_MS, failed: (error) => log.warn({ err: error }, 'idle sessions were not closed') },
       () => closeIdleSessions(running, now),

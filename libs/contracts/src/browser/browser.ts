@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Count, NoParams, Timestamp } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
+import { SecretName } from '../secrets/operations.ts';
 import { maxKeys } from '../values/max-keys.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
@@ -86,6 +87,9 @@ const Act = z.strictObject({
   action: z.enum(['click', 'type', 'press', 'hover', 'drag', 'select', 'fill', 'scroll', 'wait', 'resize', 'evaluate', 'close']),
   selector: Selector.optional(),
   text: Text.optional().describe('text to type, key to press, text to wait for until it disappears, or function to evaluate'),
+  secret: SecretName.optional().describe(
+    'type: the name of a secret instead of text. Its value must be bound to the purpose browser and to the origin of the page',
+  ),
   value: Text.optional().describe('the option to select or the value to fill'),
   values: z.array(Text).max(100).optional().describe('select: several options'),
   fields: z
@@ -227,7 +231,7 @@ export const browserMethods = defineMethods({
     result: ActResult,
     deadlineMs: 70_000,
     blobs: ['fields', 'values', 'value', 'text', 'downloads', 'dialogs', 'openedTabs', 'url'],
-    errors: ['FAILED_PRECONDITION'],
+    errors: ['INVALID_ARGUMENT', 'FAILED_PRECONDITION', 'PERMISSION_DENIED'],
     examples: [
       { params: { action: 'click', selector: 'e1' }, result: { ok: true, action: 'click' } },
       {
@@ -255,7 +259,7 @@ export const browserMethods = defineMethods({
     params: z.strictObject({ url: Url.default('about:blank') }),
     result: TabOpened,
     deadlineMs: PAGE_DEADLINE_MS,
-    errors: ['INVALID_ARGUMENT', 'PERMISSION_DENIED', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED'],
+    errors: ['INVALID_ARGUMENT', 'PERMISSION_DENIED', 'FAILED_PRECONDITION', 'DEADLINE_EXCEEDED', 'RESOURCE_EXHAUSTED', 'UNAVAILABLE'],
     examples: [{ params: { url: 'https://example.com' }, result: { tabId: 'tab_2' } }],
   },
   'browser.focus': {

@@ -1,13 +1,13 @@
 import { ServiceError, type Params, type Result, type Sections } from '@switchyard/contracts';
 import type { BrowserProxy } from '../chromium/browser-proxy.ts';
-import { performAction } from '../pages/act.ts';
+import { performAction, type ActOptions } from '../pages/act.ts';
 import { parseAddress, type AddressPolicy } from '../pages/address.ts';
 import { printPdf, takeScreenshot } from '../pages/capture.ts';
 import { browserGone, isClosed, PageUnresponsive, withDeadline } from '../sessions/deadline.ts';
 import { navigateTab } from '../pages/navigate.ts';
 import { takeSnapshot } from '../pages/take-snapshot.ts';
 import type { BrowserKey } from '../ownership/browser-document.ts';
-import type { OwnedBrowser } from '../ownership/browser-work.ts';
+import type { OwnedBrowser } from '../ownership/owned-browser.ts';
 import type { BrowserMethod } from '../ownership/route-call.ts';
 import type { BrowserSession } from '../sessions/browser-session.ts';
 import type { Tab } from '../sessions/tab.ts';
@@ -29,6 +29,7 @@ interface MethodCall<N extends BrowserMethod> {
   session: BrowserSession;
   owned: OwnedBrowser;
   key: BrowserKey;
+  resolveSecret: ActOptions['resolveSecret'];
 }
 
 export type Methods = { [N in BrowserMethod]: (call: MethodCall<N>) => Promise<Result<N>> };
@@ -71,7 +72,7 @@ export function createBrowserMethods({ openProxy, addresses, settings }: MethodD
       };
     },
     async 'browser.stop'({ owned, key }) {
-      if ((await owned.live.stop(key.session)) === 0) owned.stop();
+      await owned.closeSession(key.session, { isStopped: true });
       return { stopped: true };
     },
     async 'browser.navigate'({ params, session }) {
@@ -101,9 +102,9 @@ export function createBrowserMethods({ openProxy, addresses, settings }: MethodD
       return onFocused(session, (tab) => takeScreenshot(tab, { params, maxSide, quality, timeoutMs: timeout() }));
     },
     'browser.pdf': ({ session }) => onFocused(session, (tab) => printPdf(tab, timeout())),
-    'browser.act'({ params, session }) {
+    'browser.act'({ params, session, resolveSecret }) {
       const { evaluateEnabled } = settings();
-      return onFocused(session, (tab) => performAction(tab, params, { session, evaluateEnabled }));
+      return onFocused(session, (tab) => performAction(tab, params, { session, evaluateEnabled, resolveSecret }));
     },
     async 'browser.tabs'({ session }) {
       return { tabs: await Promise.all(session.listTabs().map(describeTab)) };

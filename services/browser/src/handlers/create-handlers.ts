@@ -1,9 +1,11 @@
 import type { Ctx, Handler, Handlers } from '@switchyard/bus';
 import { browser as contract, parseParams, ServiceError, type Params, type Result } from '@switchyard/contracts';
-import type { OwnedBrowser } from '../ownership/browser-work.ts';
+import type { OwnedBrowser } from '../ownership/owned-browser.ts';
 import { getBrowserKey, type BrowserKey } from '../ownership/browser-document.ts';
 import { notOwner, routeCall, type BrowserMethod, type RouteDeps } from '../ownership/route-call.ts';
 import type { BrowserSession } from '../sessions/browser-session.ts';
+import { createSecretReader } from '@switchyard/service-kit';
+import type { ActOptions } from '../pages/act.ts';
 import type { Methods } from './browser-methods.ts';
 
 export interface HandlerOptions extends Omit<RouteDeps, 'run'> {
@@ -15,32 +17,31 @@ export interface HandlerOptions extends Omit<RouteDeps, 'run'> {
 
 /** The methods that need no session. */
 const OPENS_SESSION: ReadonlySet<BrowserMethod> = new Set(['browser.start', 'browser.navigate', 'browser.open']);
-/** The methods that may change what another replica needs to go on. */
-const READS: ReadonlySet<BrowserMethod> = new Set([
-  'browser.status',
-  'browser.snapshot',
-  'browser.screenshot',
-  'browser.pdf',
-  'browser.console',
-]);
+/** The methods that change nothing that another replica needs to go on. */
+const READS: ReadonlySet<BrowserMethod> = new Set(['browser.status', 'browser.screenshot', 'browser.pdf', 'browser.console']);
 
 /** Returns a handler for each method, which finds the caller's browser, and the operation that other replicas call. */
 export function createHandlers({ methods, isEnabled, checkAddress, ...routing }: HandlerOptions): Handlers<typeof contract> {
   async function run(
     owned: OwnedBrowser,
     key: BrowserKey,
-    { method, params }: { method: BrowserMethod; params: unknown; ctx: Ctx },
+    { method, params, ctx }: { method: BrowserMethod; params: unknown; ctx: Ctx },
   ): Promise<unknown> {
     const session = OPENS_SESSION.has(method) ? await owned.live.open(key.session) : owned.live.find(key.session);
     if (!session) return undefined;
-    const result = await session.run(() => runMethod(method, { params, session, owned, key }));
-    if (!READS.has(method) && method !== 'browser.stop') await owned.save().catch(() => undefined);
+    const readSecret = createSecretReader(routing.bus.as(ctx.principal), 'browser');
+    const resolveSecret = (name: string, origin: string): Promise<string | null> => readSecret(name, origin, 'browser');
+    const result = session.secrets.mask(await session.run(() => runMethod(method, { params, session, owned, key, resolveSecret })));
+    if (READS.has(method) || method === 'browser.stop') return result;
+    await owned.save().catch(() => undefined);
+    // Not awaited: a page may take its time to answer, and the caller does not wait for it.
+    if (method !== 'browser.snapshot') void owned.saveStorage().catch(() => undefined);
     return result;
   }
 
   function runMethod(
     method: BrowserMethod,
-    call: { params: unknown; session: BrowserSession; owned: OwnedBrowser; key: BrowserKey },
+    call: { params: unknown; session: BrowserSession; owned: OwnedBrowser; key: BrowserKey; resolveSecret: ActOptions['resolveSecret'] },
   ): Promise<unknown> {
     const perform = methods[method] as (call: unknown) => Promise<unknown>;
     return perform(call);

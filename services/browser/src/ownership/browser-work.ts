@@ -1,12 +1,18 @@
 import type { Sections } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
+import { counter } from '@switchyard/telemetry';
 import { createWork, type Lease, type Outcome, type Work } from '@switchyard/work';
-import { createLiveBrowser, type LiveBrowser } from '../sessions/live-browser.ts';
+import { createLiveBrowser, type LiveBrowserOptions } from '../sessions/live-browser.ts';
 import type { Browser } from 'playwright-core';
-import type { BrowserDocument, BrowserKey } from './browser-document.ts';
+import type { StorageState } from '../sessions/storage-state.ts';
+import { createNumbers, type BrowserDocument, type BrowserKey } from './browser-document.ts';
+import { createOwnedBrowser, type OwnedBrowser } from './owned-browser.ts';
+import { describeStartFailure, ENDED_TOO_OFTEN } from './start-failure.ts';
+import type { StoredStates } from './stored-state.ts';
 
 const PARKED_MS = 365 * 86_400_000;
 const MAX_ATTEMPTS = 3;
+const RETRY_DELAY_MS = 500;
 /** A browser that ends sooner after its start is started again without its tabs, which may have caused the end. */
 const MIN_LIFE_MS = 10_000;
 
@@ -18,16 +24,9 @@ export interface RunningBrowsers {
   getStart(key: Pick<BrowserKey, 'tenant' | 'browserId'>): Promise<void> | undefined;
 }
 
-export interface OwnedBrowser {
-  readonly live: LiveBrowser;
-  /** Stores the tabs of all sessions, after each call that may change them. */
-  save(): Promise<void>;
-  /** Closes Chromium and parks the document. */
-  stop(): void;
-}
-
 export interface BrowserWorkDeps {
   browsers: Collection<BrowserDocument>;
+  states: StoredStates;
   owner: string;
   now: () => number;
   log: { warn(fields: object, message: string): void };
@@ -38,53 +37,75 @@ export interface BrowserWorkDeps {
 
 /** Runs the browsers of this replica, each under the lease of its document. */
 export function createBrowserWork(deps: BrowserWorkDeps): RunningBrowsers {
-  const { browsers, owner, now, log, capacity } = deps;
+  const { browsers, states, owner, now, log, capacity } = deps;
   const owned = new Map<string, OwnedBrowser>();
   const starts = new Map<string, Promise<void>>();
+
+  async function launch(
+    lease: Lease<BrowserDocument>,
+    numbers: LiveBrowserOptions['numbers'],
+  ): Promise<ReturnType<typeof createLiveBrowser>> {
+    const { document, tenant } = lease;
+    const { browserId, sessions } = document;
+    const loadStorage = async (session: string): Promise<StorageState | undefined> => {
+      try {
+        return await states.load({ tenant, browserId, session });
+      } catch (error) {
+        log.warn({ err: error, browserId }, 'the stored cookies of a session were not read');
+        return undefined;
+      }
+    };
+    const live = createLiveBrowser({ browser: await deps.launch(), viewport: deps.viewport, now, loadStorage, numbers });
+    try {
+      await live.restore(sessions);
+    } catch (error) {
+      await live.close();
+      throw error;
+    }
+    return live;
+  }
 
   async function run(lease: Lease<BrowserDocument>): Promise<Outcome<BrowserDocument>> {
     const { document, tenant } = lease;
     const name = formatName({ tenant, browserId: document.browserId });
-    const parked = { parkUntil: now() + PARKED_MS, set: { wanted: false, sessions: [] } };
-    if (!document.wanted) return parked;
+    if (!document.wanted) return park();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     promise.catch(() => undefined);
     starts.set(name, promise);
     const startedAt = performance.now();
+    const numbers = createNumbers(document);
     let live: ReturnType<typeof createLiveBrowser>;
     try {
-      live = createLiveBrowser({ browser: await deps.launch(), viewport: deps.viewport, now });
-      await live.restore(document.sessions);
+      live = await launch(lease, numbers);
     } catch (error) {
       reject(error);
       starts.delete(name);
+      counter('switchyard.browser.starts', { outcome: describeStartFailure(error).code }).add();
       log.warn({ err: error, browserId: document.browserId }, 'the browser did not start');
-      return parked;
+      // Another replica may be able to start it, and the tabs are not lost until then.
+      const isTakeover = document.sessions.length > 0 && document.attempts < MAX_ATTEMPTS;
+      return isTakeover ? { retryAt: now() + RETRY_DELAY_MS, set: { failure: describeStartFailure(error) } } : park(error);
     }
+    counter('switchyard.browser.starts', { outcome: 'started' }).add();
     const stopped = Promise.withResolvers<'stopped' | 'lost'>();
     lease.signal.addEventListener('abort', () => stopped.resolve('lost'), { once: true });
     if (lease.signal.aborted) stopped.resolve('lost');
-    let saved = JSON.stringify(document.sessions);
-    owned.set(name, {
-      live,
-      async save() {
-        const sessions = live.list().map(([, session]) => session.getState());
-        const text = JSON.stringify(sessions);
-        if (text === saved) return;
-        await lease.write({ set: { sessions, usedAt: now() } });
-        saved = text;
-      },
-      stop: () => stopped.resolve('stopped'),
-    });
+    owned.set(name, createOwnedBrowser({ live, lease, states, now, log, numbers, stop: () => stopped.resolve('stopped') }));
     resolve();
     starts.delete(name);
     const reason = await Promise.race([stopped.promise, live.ended.then(() => 'crashed' as const)]);
     owned.delete(name);
+    counter('switchyard.browser.ends', { reason }).add();
     await live.close();
-    if (reason !== 'crashed') return parked;
+    if (reason !== 'crashed') return park();
     log.warn({ browserId: document.browserId }, 'Chromium ended unexpectedly; it is started again');
     const isLongLived = performance.now() - startedAt > MIN_LIFE_MS;
     return { parkUntil: now(), ...(!isLongLived && { set: { sessions: [] } }) };
+  }
+
+  function park(error?: unknown): Outcome<BrowserDocument> {
+    const failure = error === undefined ? null : describeStartFailure(error);
+    return { parkUntil: now() + PARKED_MS, set: { wanted: false, sessions: [], failure } };
   }
 
   const work = createWork<BrowserDocument>({
@@ -94,7 +115,13 @@ export function createBrowserWork(deps: BrowserWorkDeps): RunningBrowsers {
     log,
     capacity,
     run,
-    poison: { maxAttempts: MAX_ATTEMPTS, outcome: () => ({ parkUntil: now() + PARKED_MS, set: { wanted: false, sessions: [] } }) },
+    poison: {
+      maxAttempts: MAX_ATTEMPTS,
+      outcome: ({ failure }) => ({
+        parkUntil: now() + PARKED_MS,
+        set: { wanted: false, sessions: [], failure: failure ?? ENDED_TOO_OFTEN },
+      }),
+    },
   });
   return {
     work,

@@ -4,7 +4,9 @@ import { pause, systemClock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import { newWork } from '@switchyard/work';
 import { getBrowserKey, type BrowserDocument, type BrowserKey } from './browser-document.ts';
-import type { OwnedBrowser, RunningBrowsers } from './browser-work.ts';
+import type { RunningBrowsers } from './browser-work.ts';
+import type { OwnedBrowser } from './owned-browser.ts';
+import { toError } from './start-failure.ts';
 
 /** How long a call waits for a browser: a start, or a takeover from a killed replica. */
 const OWNER_TIMEOUT_MS = 20_000;
@@ -46,20 +48,22 @@ export async function routeCall(deps: RouteDeps, call: { method: BrowserMethod; 
     if (owned) return deps.run(owned, key, call);
     const document = await documents.get(key.browserId);
     if (!document?.wanted) {
-      if (isRequested) throw new ServiceError('UNAVAILABLE', 'The browser did not start. The log of the browser service has the reason.');
+      if (isRequested) throw toError(document?.failure ?? null);
       if (!STARTS.has(method)) return undefined;
       await requestBrowser(deps, key, document);
       isRequested = true;
     } else if (document.state === 'running' && document.owner !== null && document.owner !== replica) {
       const reply = await forward(deps.bus.as(ctx.principal), document.owner, call);
       if (reply) return JSON.parse(reply.result) as unknown;
+      await running.work.poll(); // takes the browser over once the lease of a killed owner has ended
     } else if (document.state !== 'running') {
       await running.work.poll();
     }
     await running.getStart(key);
     if (running.find(key)) continue;
     const waitedMs = performance.now() - begun;
-    if (document?.state === 'queued' && waitedMs > CAPACITY_TIMEOUT_MS) throw await giveUp(documents, key);
+    if (document?.state === 'queued' && waitedMs > CAPACITY_TIMEOUT_MS)
+      throw document.failure ? toError(document.failure) : await giveUp(documents, key);
     if (waitedMs > OWNER_TIMEOUT_MS) throw new ServiceError('UNAVAILABLE', 'No replica took the browser over in time. Repeat the call.');
     ctx.signal.throwIfAborted();
     await pause(systemClock, OWNER_POLL_INTERVAL_MS);
@@ -71,9 +75,9 @@ async function requestBrowser(
   { tenant, browserId }: BrowserKey,
   known: BrowserDocument | null,
 ): Promise<void> {
-  const wanted = { wanted: true, sessions: [], usedAt: now() };
+  const wanted = { wanted: true, sessions: [], failure: null, usedAt: now() };
   if (known) await running.work.wake(tenant, browserId, { set: wanted });
-  else await running.work.add({ tenant }, { ...newWork(), browserId, ...wanted });
+  else await running.work.add({ tenant }, { ...newWork(), browserId, nextTab: 1, nextRef: 1, ...wanted });
   await running.work.poll();
 }
 

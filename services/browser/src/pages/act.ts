@@ -3,22 +3,22 @@ import type { Locator } from 'playwright-core';
 import type { BrowserSession } from '../sessions/browser-session.ts';
 import type { Tab } from '../sessions/tab.ts';
 import { describeFailure, isClosed, isTimeout, PageUnresponsive, withDeadline } from '../sessions/deadline.ts';
+import { ActionFailed, ACTION_TIMEOUT_MS } from './action-failed.ts';
+import { fillField, selectOptions } from './fields.ts';
 import { explainObstacle } from './obstacles.ts';
+import { typeSecret, typeText } from './type-text.ts';
 
 export type ActParams = Params<'browser.act'>;
 
-const ACTION_TIMEOUT_MS = 8_000;
 const QUIET_TIMEOUT_MS = 1_000;
-const SLOW_KEY_DELAY_MS = 75;
 const MAX_VALUE_CHARS = 100_000;
 
 export interface ActOptions {
   session: BrowserSession;
   evaluateEnabled: boolean;
+  /** Returns a secret that the caller may type into pages of this origin; null if it is not set. */
+  resolveSecret: (name: string, origin: string) => Promise<string | null>;
 }
-
-/** A problem on the page, which is part of the result. */
-class ActionFailed extends Error {}
 
 /** Performs one action and reports what came of it. Problems on the page are `ok: false` with the next step. */
 export async function performAction(tab: Tab, params: ActParams, options: ActOptions): Promise<Result<'browser.act'>> {
@@ -73,7 +73,7 @@ function describeHappenings({ happenings: { dialogs, downloads } }: Tab): Partia
 
 const REQUIRED: Partial<Record<ActParams['action'], readonly (keyof ActParams)[]>> = {
   click: ['selector'],
-  type: ['selector', 'text'],
+  type: ['selector'],
   press: ['text'],
   hover: ['selector'],
   drag: ['selector', 'endSelector'],
@@ -87,6 +87,7 @@ function checkParams(params: ActParams): void {
   const missing = REQUIRED[action]?.find((name) => params[name] === undefined);
   const expected =
     missing ??
+    (action === 'type' && (params.text === undefined) === (params.secret === undefined) ? 'either text or secret' : undefined) ??
     (action === 'select' && params.value === undefined && params.values === undefined ? 'value or values' : undefined) ??
     (action === 'fill' && params.fields === undefined && (params.selector === undefined || params.value === undefined)
       ? 'fields, or selector and value'
@@ -95,7 +96,7 @@ function checkParams(params: ActParams): void {
   if (expected !== undefined) throw new ServiceError('INVALID_ARGUMENT', `The action ${action} needs ${expected}.`);
 }
 
-async function dispatch(tab: Tab, params: ActParams, { session, evaluateEnabled }: ActOptions): Promise<string | undefined> {
+async function dispatch(tab: Tab, params: ActParams, { session, evaluateEnabled, resolveSecret }: ActOptions): Promise<string | undefined> {
   const { page } = tab;
   const { action, selector = '', text = '', timeMs, delayMs } = params;
   const timeout = ACTION_TIMEOUT_MS;
@@ -111,7 +112,7 @@ async function dispatch(tab: Tab, params: ActParams, { session, evaluateEnabled 
       await (await locate(tab, selector, 'pointer')).hover({ timeout });
       return undefined;
     case 'type':
-      await typeText(await locate(tab, selector, 'enabled'), params);
+      await typeInto(await locate(tab, selector, 'enabled'), params, { session, resolveSecret });
       return undefined;
     case 'press':
       if (selector === '') await page.keyboard.press(text, delayMs === undefined ? {} : { delay: delayMs });
@@ -124,7 +125,7 @@ async function dispatch(tab: Tab, params: ActParams, { session, evaluateEnabled 
       await (await locate(tab, selector, 'visible')).dragTo(await locate(tab, params.endSelector ?? '', 'visible'), { timeout });
       return undefined;
     case 'select':
-      await (await locate(tab, selector, 'enabled')).selectOption(params.values ?? [params.value ?? ''], { timeout });
+      await selectOptions(await locate(tab, selector, 'enabled'), params.values ?? [params.value ?? '']);
       return undefined;
     case 'fill':
       for (const field of params.fields ?? [{ ref: selector, value: params.value ?? '' }])
@@ -165,21 +166,15 @@ async function locate(tab: Tab, selector: string, needs: 'visible' | 'enabled' |
   return locator;
 }
 
-async function typeText(target: Locator, { text = '', clear, slowly, submit }: ActParams): Promise<void> {
-  const timeout = ACTION_TIMEOUT_MS;
-  if (clear === true) await target.fill('', { timeout });
-  await target.focus({ timeout });
-  await target.press('Control+End', { timeout });
-  await target.pressSequentially(text, { timeout: ACTION_TIMEOUT_MS + 60_000, ...(slowly === true && { delay: SLOW_KEY_DELAY_MS }) });
-  if (submit === true) await target.press('Enter', { timeout, noWaitAfter: true });
-}
-
-async function fillField(target: Locator, value: string | boolean): Promise<void> {
-  const timeout = ACTION_TIMEOUT_MS;
-  const kind = await target.evaluate((element) => (element as unknown as { tagName: string }).tagName, undefined, { timeout });
-  if (typeof value === 'boolean') await target.setChecked(value, { timeout });
-  else if (kind === 'SELECT') await target.selectOption(value, { timeout });
-  else await target.fill(value, { timeout });
+async function typeInto(
+  target: Locator,
+  params: ActParams,
+  { session, resolveSecret }: Omit<ActOptions, 'evaluateEnabled'>,
+): Promise<void> {
+  const { secret, submit = false } = params;
+  if (secret === undefined) return typeText(target, params);
+  const onValue = (value: string): void => session.secrets.add(secret, value);
+  return typeSecret(target, { name: secret, submit, resolve: resolveSecret, onValue });
 }
 
 async function scroll(tab: Tab, { selector, direction = 'down', amount }: ActParams): Promise<void> {

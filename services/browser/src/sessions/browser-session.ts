@@ -2,8 +2,11 @@ import { ServiceError } from '@switchyard/contracts';
 import type { BrowserContext, Page } from 'playwright-core';
 import { withDeadline } from './deadline.ts';
 import { createConsoleLog, type ConsoleLog } from './console-log.ts';
+import { fillSessionStorage } from './page-storage.ts';
 import { createRefs } from './refs.ts';
+import { createStorageTracker, type StorageState } from './storage-state.ts';
 import type { Tab } from './tab.ts';
+import { createTypedSecrets, type TypedSecrets } from './typed-secrets.ts';
 
 const MAX_TABS = 20;
 const CLOSE_TIMEOUT_MS = 3_000;
@@ -14,12 +17,11 @@ export interface SessionState {
   session: string;
   tabs: { id: string; url: string }[];
   focused?: string | undefined;
-  /** The number of the next tab. */
-  nextTab: number;
 }
 
 export interface BrowserSession {
   readonly console: ConsoleLog;
+  readonly secrets: TypedSecrets;
   readonly lastUsedAt: number;
   listTabs(): Tab[];
   /** Returns the focused tab, or opens one. */
@@ -31,6 +33,8 @@ export interface BrowserSession {
   /** Closes a tab that does not respond. */
   discard(tab: Tab): Promise<void>;
   getState(): SessionState;
+  /** Reads cookies and the storage of the open pages. */
+  readStorage(): Promise<StorageState>;
   /** Opens the stored tabs under their ids. A page that cannot be loaded leaves an empty tab. */
   restore(state: SessionState, timeoutMs: number): Promise<void>;
   /** Runs calls one after another. */
@@ -39,28 +43,30 @@ export interface BrowserSession {
 
 export interface SessionOptions {
   context: BrowserContext;
-  state: SessionState;
+  session: string;
+  /** Cookies and storage that the context was opened with. */
+  storage: StorageState | undefined;
+  /** Numbers of the next tab and the next reference. No earlier tab or reference of this browser has them. */
+  numbers: { tab: number; ref: number };
   now: () => number;
 }
 
 /** One session: a context of Chromium with its own tabs, cookies and console. */
-export function createBrowserSession({ context, state, now }: SessionOptions): BrowserSession {
-  const { session } = state;
+export function createBrowserSession({ context, session, storage, numbers, now }: SessionOptions): BrowserSession {
   const tabs = new Map<Page, Tab>();
   const log = createConsoleLog(now);
-  let nextTab = state.nextTab;
-  let nextRef = 1;
+  const tracker = createStorageTracker(context, storage);
   let focused: Tab | undefined;
   let lastUsedAt = now();
   let last: Promise<unknown> = Promise.resolve();
 
-  function add(page: Page, id = `tab_${nextTab++}`): Tab {
+  function add(page: Page, id = `tab_${numbers.tab++}`): Tab {
     const known = tabs.get(page);
     if (known) return known;
     const tab: Tab = {
       id,
       page,
-      refs: createRefs(() => nextRef++),
+      refs: createRefs(() => numbers.ref++),
       happenings: { dialogs: [], downloads: [] },
       requested: '',
       navigating: false,
@@ -108,8 +114,16 @@ export function createBrowserSession({ context, state, now }: SessionOptions): B
     await withDeadline(page.close(), CLOSE_TIMEOUT_MS).catch(() => undefined);
   }
 
+  const secrets = createTypedSecrets();
+  /** Returns the address that is stored in clear text. The sealed state has no addresses. */
+  const getStoredUrl = ({ page, requested, navigating }: Tab): string => {
+    const url = navigating ? requested : page.url();
+    return secrets.isIn(url) ? (url.split(/[?#]/, 1)[0] ?? '') : url;
+  };
+
   return {
     console: log,
+    secrets,
     get lastUsedAt() {
       return lastUsedAt;
     },
@@ -134,10 +148,10 @@ export function createBrowserSession({ context, state, now }: SessionOptions): B
     },
     getState: () => ({
       session,
-      tabs: [...tabs.values()].map(({ id, page, requested, navigating }) => ({ id, url: navigating ? requested : page.url() })),
+      tabs: [...tabs.values()].map((tab) => ({ id: tab.id, url: getStoredUrl(tab) })),
       focused: focused?.id,
-      nextTab,
     }),
+    readStorage: () => tracker.read([...tabs.values()]),
     async restore(stored, timeoutMs) {
       for (const { id, url } of stored.tabs) {
         const tab = await openTab(id);
@@ -146,7 +160,12 @@ export function createBrowserSession({ context, state, now }: SessionOptions): B
         // Stored under its address again, also if a call saves the session before the page has loaded.
         tab.requested = url;
         tab.navigating = true;
-        void page.goto(url, { waitUntil: 'commit', timeout: timeoutMs }).catch(() => undefined);
+        const known = tracker.findSessionStorage(id);
+        const withdraw = known && (await fillSessionStorage(page, known.origin, known.entries));
+        void page
+          .goto(url, { waitUntil: 'commit', timeout: timeoutMs })
+          .finally(withdraw)
+          .catch(() => undefined);
       }
       focused = [...tabs.values()].find(({ id }) => id === stored.focused) ?? focused;
     },

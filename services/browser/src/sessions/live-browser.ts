@@ -1,6 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { ServiceError, type Sections } from '@switchyard/contracts';
 import { withDeadline } from './deadline.ts';
+import { toContextState, type StorageState } from './storage-state.ts';
 import { createBrowserSession, type BrowserSession, type SessionState } from './browser-session.ts';
 
 /** Sessions of one browser; each has a context. */
@@ -24,10 +25,14 @@ export interface LiveBrowserOptions {
   browser: Browser;
   viewport: () => Sections['browser']['viewport'];
   now: () => number;
+  /** Returns the stored cookies and storage of a session. */
+  loadStorage: (session: string) => Promise<StorageState | undefined>;
+  /** Numbers of the next tab and the next reference. */
+  numbers: { tab: number; ref: number };
 }
 
 /** One running Chromium with the sessions of an agent or client. */
-export function createLiveBrowser({ browser, viewport, now }: LiveBrowserOptions): LiveBrowser & {
+export function createLiveBrowser({ browser, viewport, now, loadStorage, numbers }: LiveBrowserOptions): LiveBrowser & {
   restore(states: readonly SessionState[]): Promise<void>;
 } {
   const sessions = new Map<string, { session: BrowserSession; close: () => Promise<void> }>();
@@ -35,15 +40,20 @@ export function createLiveBrowser({ browser, viewport, now }: LiveBrowserOptions
   const ended = new Promise<void>((resolve) => void browser.once('disconnected', () => resolve()));
   const opening = new Map<string, Promise<BrowserSession>>();
 
-  async function create(state: SessionState): Promise<BrowserSession> {
+  async function create(name: string): Promise<{ session: BrowserSession; storage: StorageState | undefined }> {
     if (sessions.size >= MAX_SESSIONS) {
       throw new ServiceError('RESOURCE_EXHAUSTED', `The browser has ${MAX_SESSIONS} sessions, the maximum. Stop one.`);
     }
     const { width, height } = viewport();
-    const context = await browser.newContext({ viewport: { width, height }, acceptDownloads: false, serviceWorkers: 'allow' });
-    const session = createBrowserSession({ context, state, now });
-    sessions.set(state.session, { session, close: () => context.close() });
-    return session;
+    const options = { viewport: { width, height }, acceptDownloads: false, serviceWorkers: 'allow' } as const;
+    let storage = await loadStorage(name);
+    // State that Chromium refuses must not keep the session from opening.
+    const restored = storage && (await browser.newContext({ ...options, storageState: toContextState(storage) }).catch(() => undefined));
+    if (!restored) storage = undefined;
+    const context = restored ?? (await browser.newContext(options));
+    const session = createBrowserSession({ context, session: name, storage, numbers, now });
+    sessions.set(name, { session, close: () => context.close() });
+    return { session, storage };
   }
 
   return {
@@ -54,7 +64,11 @@ export function createLiveBrowser({ browser, viewport, now }: LiveBrowserOptions
     async open(name) {
       const known = sessions.get(name);
       if (known) return known.session;
-      const started = opening.get(name) ?? create({ session: name, tabs: [], nextTab: 1 }).finally(() => opening.delete(name));
+      const started =
+        opening.get(name) ??
+        create(name)
+          .then(({ session }) => session)
+          .finally(() => opening.delete(name));
       opening.set(name, started);
       return started;
     },
@@ -72,9 +86,10 @@ export function createLiveBrowser({ browser, viewport, now }: LiveBrowserOptions
     async restore(states) {
       await Promise.all(
         states.map(async (state) => {
-          const session = await create(state);
+          const { session, storage } = await create(state.session);
           await session.restore(state, RESTORE_TIMEOUT_MS);
-          if (state.tabs.length > 0) notRestored.set(state.session, ['cookies', 'storage', 'forms']);
+          const lost = storage?.lost ?? ['cookies', 'storage'];
+          if (state.tabs.length > 0) notRestored.set(state.session, [...lost, 'forms', 'history']);
         }),
       );
     },
