@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { tempDir } from '@switchyard/testkit';
+import { startBrowserProxy } from './chromium/browser-proxy.ts';
+import { findChromium } from './chromium/find-chromium.ts';
+import { launchChromium } from './chromium/launch-chromium.ts';
+import { chromiumMissing, startOutside } from './browser.fixture.ts';
+import { takeSnapshot } from './pages/take-snapshot.ts';
+import { createRefs } from './sessions/refs.ts';
+import type { Tab } from './sessions/tab.ts';
+
+const MODULE = 'github.com/go-shiori/go-readability@v0.0.0-20251205110129-5db1dc9836f0';
+/** Pages are measured for this time, so that a slow machine measures fewer of them. */
+const BUDGET_MS = 70_000;
+const MIN_PAGES = 10;
+const PAGE_TIMEOUT_MS = 10_000;
+
+/** Fetches the saved pages of the module. They are not ours to distribute. */
+async function fetchPages(): Promise<string> {
+  const folder = await tempDir();
+  try {
+    const { stdout } = await promisify(execFile)('go', ['mod', 'download', '-json', MODULE], { cwd: folder.path, timeout: 40_000 });
+    return join((JSON.parse(stdout) as { Dir: string }).Dir, 'test-pages');
+  } finally {
+    await folder[Symbol.asyncDispose]();
+  }
+}
+
+const countWords = (text: string): Map<string, number> => {
+  const counts = new Map<string, number>();
+  for (const [word] of text.toLowerCase().matchAll(/[\p{L}\p{N}]+/gu)) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return counts;
+};
+
+/** Returns the share of the words that the snapshot has too. */
+function measureCoverage(visible: string, snapshot: string): number {
+  const [expected, shown] = [countWords(visible), countWords(snapshot)];
+  let [all, found] = [0, 0];
+  for (const [word, count] of expected) {
+    all += count;
+    found += Math.min(count, shown.get(word) ?? 0);
+  }
+  return all === 0 ? 1 : found / all;
+}
+
+const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
+
+test('snapshots keep the visible words and all targets of saved pages, in half of the characters', { timeout: 120_000 }, async (t) => {
+  if (chromiumMissing !== undefined) return t.skip(chromiumMissing);
+  const folder = await fetchPages().catch((error: unknown) => error as Error);
+  if (typeof folder !== 'string') return t.skip(`the test pages cannot be fetched: ${folder.message.split('\n', 1)[0]}`);
+  const names = (await readdir(folder)).toSorted();
+  const sources = new Map(
+    await Promise.all(names.map(async (name) => [`/${name}`, await readFile(join(folder, name, 'source.html'), 'utf8')] as const)),
+  );
+  await using _outside = await startOutside(Object.fromEntries(sources));
+  const security = { egress: { allowHosts: [] }, permission: { allowedNetHosts: [] } };
+  await using proxy = await startBrowserProxy(
+    () => security as never,
+    () => false,
+  );
+  const program = await findChromium(undefined, process.env['PATH'] ?? '');
+  const chromium = await launchChromium({ program, proxy: proxy.url });
+  const results: { name: string; coverage: number; ratio: number; interactive: number }[] = [];
+  try {
+    // Scripts of saved pages ask for servers that are gone and change the page meanwhile.
+    const context = await chromium.newContext({ javaScriptEnabled: false });
+    const page = await context.newPage();
+    const numbers = { ref: 1 };
+    const tab: Tab = {
+      id: 'tab_1',
+      page,
+      refs: createRefs(() => numbers.ref++),
+      happenings: { dialogs: [], downloads: [] },
+      requested: '',
+      navigating: false,
+    };
+    const startedAt = performance.now();
+    for (const name of names) {
+      if (performance.now() - startedAt > BUDGET_MS) break;
+      await page.goto(`http://site.example/${name}`, { waitUntil: 'domcontentloaded', timeout: PAGE_TIMEOUT_MS });
+      const options = { maxChars: 8_000_000, timeoutMs: PAGE_TIMEOUT_MS };
+      const bare = await page.ariaSnapshot({ mode: 'ai' });
+      const { snapshot } = await takeSnapshot(tab, { ...options, params: {} });
+      const interactive = await takeSnapshot(tab, { ...options, params: { interactive: true } });
+      const visible = await page.locator('body').innerText();
+      results.push({
+        name,
+        coverage: measureCoverage(visible, snapshot),
+        ratio: snapshot.length / bare.length,
+        interactive: interactive.snapshot.length / bare.length,
+      });
+    }
+  } finally {
+    await chromium.close();
+  }
+  const worst = results.toSorted((a, b) => a.coverage - b.coverage).slice(0, 5);
+  t.diagnostic(`${results.length} pages: words ${median(results.map(({ coverage }) => coverage)).toFixed(3)} (median)`);
+  t.diagnostic(
+    `default ${median(results.map(({ ratio }) => ratio)).toFixed(3)}, interactive ${median(results.map((one) => one.interactive)).toFixed(3)} of the bare snapshot`,
+  );
+  t.diagnostic(`fewest words: ${worst.map(({ name, coverage }) => `${name} ${coverage.toFixed(3)}`).join(', ')}`);
+  assert.ok(results.length >= MIN_PAGES, `only ${results.length} pages were measured`);
+  assert.ok(median(results.map(({ coverage }) => coverage)) >= 0.98);
+  assert.ok(median(results.map(({ ratio }) => ratio)) <= 0.5);
+});
