@@ -156,6 +156,17 @@ const rows: readonly Row[] = [
   {
     title: 'Jobs, graphs, browsers and media',
     panels: [
+      {
+        title: 'Wait for a person, p95',
+        unit: 's',
+        queries: one(quantile(0.95, 'switchyard.approval.wait', 'kind, outcome'), '{{kind}} {{outcome}}'),
+      },
+      {
+        title: 'Duration of sub-agents, p95',
+        unit: 's',
+        queries: one(quantile(0.95, 'switchyard.subagent.duration', 'outcome'), '{{outcome}}'),
+      },
+      { title: 'Rejected sub-agents', unit: 'reqps', queries: one(perSecond('switchyard.subagent.rejected', 'reason'), '{{reason}}') },
       { title: 'Ended runs of jobs', unit: 'reqps', queries: one(perSecond('switchyard.cron.runs', 'status'), '{{status}}') },
       { title: 'Delay of jobs, p95', unit: 's', queries: one(quantile(0.95, 'switchyard.cron.delay', ''), 'p95') },
       { title: 'Heartbeats', unit: 'reqps', queries: one(perSecond('switchyard.heartbeat.beats', 'outcome'), '{{outcome}}') },

@@ -45,6 +45,8 @@ const media = metric('switchyard.media.duration');
 const browserStarts = metric('switchyard.browser.starts');
 const runs = metric('switchyard.cron.runs');
 const beats = metric('switchyard.heartbeat.beats');
+const verdicts = metric('switchyard.approval.wait');
+const subAgents = metric('switchyard.subagent.duration');
 
 /** Finish reasons are lower-case words, error codes upper-case words. */
 const FAILED = 'outcome=~"[A-Z_]+",outcome!="CANCELLED"';
@@ -99,6 +101,27 @@ const alerts: readonly Alert[] = [
     for: '10m',
     severity: 'warning',
     summary: 'one turn in twenty waits {{ $value | humanizeDuration }} to begin: more replicas of sessions, or more slots',
+  },
+  {
+    name: 'ApprovalsExpire',
+    expr: `sum by (kind) (increase(${verdicts}_count{outcome="expired"}[1h])) / sum by (kind) (increase(${verdicts}_count[1h])) > 0.5`,
+    for: '15m',
+    severity: 'warning',
+    summary: 'nobody answers {{ $value | humanizePercentage }} of the requests of kind {{ $labels.kind }}: switchyard approvals list',
+  },
+  {
+    name: 'SubAgentsFail',
+    expr: `sum(rate(${subAgents}_count{outcome!~"completed|killed"}[30m])) / sum(rate(${subAgents}_count[30m])) > 0.5`,
+    for: '30m',
+    severity: 'warning',
+    summary: '{{ $value | humanizePercentage }} of the sub-agents fail; switchyard runs list has the error of each',
+  },
+  {
+    name: 'SubAgentsRejected',
+    expr: `sum by (reason) (rate(${metric('switchyard.subagent.rejected')}[10m])) > 0.1`,
+    for: '15m',
+    severity: 'warning',
+    summary: 'sub-agents are rejected ({{ $labels.reason }}): see security.agentToAgent.subagentContext',
   },
   {
     name: 'GraphsFail',

@@ -59,6 +59,7 @@ import { createDistilling } from './context/compaction/summary-distillation.ts';
 import { createDocumentation } from './context/documentation.ts';
 import { runCollection } from './subagents/run-document.ts';
 import { RUN_TIMING, type RunTiming } from './subagents/run-deps.ts';
+import { createResultSummarizer } from './subagents/result-summary.ts';
 import { createSubAgents } from './subagents/subagents.ts';
 import { createSaidIndexes } from './search/tenant-message-indexes.ts';
 import { createScreening } from './screening/screening.ts';
@@ -236,6 +237,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
           settings: () => settings.current.security.agentToAgent,
           runner: () => runner,
           emptying,
+          summarizer: createResultSummarizer({ agents, models, failover, budgets, usage, clock: systemClock, log }),
           timing: { ...RUN_TIMING, ...timing.runs },
         }),
       );

@@ -117,6 +117,26 @@ export const METRICS = {
     help: 'Waiting durable turns of all tenants and replicas; each replica reports the same number.',
     labels: [],
   },
+  'switchyard.approval.wait': {
+    kind: 'histogram',
+    unit: 's',
+    help: 'Time from a request to its verdict. `kind` is approval, question or order (of a service); `outcome` is approved, denied or expired.',
+    labels: ['kind', 'outcome'],
+    bounds: GRAPH_SECONDS,
+  },
+  'switchyard.subagent.duration': {
+    kind: 'histogram',
+    unit: 's',
+    help: 'Duration of ended runs of sub-agents, from their request. `outcome` is the end reason.',
+    labels: ['outcome'],
+    bounds: TURN_SECONDS,
+  },
+  'switchyard.subagent.rejected': {
+    kind: 'counter',
+    unit: '{run}',
+    help: 'Rejected runs of sub-agents. `reason` is that of the event `session:sub_agent_spawn_rejected`.',
+    labels: ['reason'],
+  },
   'switchyard.cron.runs': {
     kind: 'counter',
     unit: '{run}',

@@ -2,6 +2,7 @@ import { ServiceError } from '@switchyard/contracts';
 import type { Collection, OutboxEvent } from '@switchyard/store';
 import { createWork, newWork, type Lease, type Outcome, type Work, type WorkDocument } from '@switchyard/work';
 import type { Answer, ApprovalDocument } from './approval-document.ts';
+import { recordVerdict } from './approval-metrics.ts';
 import { toRequest, toResolution } from './approval-views.ts';
 
 /** Requests that are woken at once on one replica. */
@@ -105,6 +106,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
         { state: 'parked', dueAt: { gt: now() }, verdict: null },
       );
       if (!resolved) throw await explainMiss(deps, tenant, requestId);
+      recordVerdict(resolved);
       void poll();
       return resolved;
     },
@@ -159,6 +161,7 @@ async function deliverVerdict(deps: ApprovalsDeps, lease: Lease<ApprovalDocument
     const decidedBy = isAwaited ? 'system:timeout' : 'system:cancelled';
     const expired = { verdict: 'expired' as const, decidedBy, decidedAt: now() };
     await lease.write({ set: expired, unset: ['pendingKey'], emit: [resolvedEvent(requestId, expired)] });
+    recordVerdict({ ...lease.document, ...expired });
   }
   return (await deps.wakeSession(lease.tenant, lease.document)) ? { end: 'done' } : { retryAt: now() + WAKE_RETRY_MS };
 }

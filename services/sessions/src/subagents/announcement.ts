@@ -119,7 +119,7 @@ async function describeResults(deps: RunWorkDeps, tenant: string, members: reado
   return Promise.all(
     members.map(async (run) => {
       const title = `${subagentContext.resultTagPrefix}: run ${run.runId} of agent ${run.agentId}, ${run.endReason}`;
-      const { text } = condense(await loadResponse(deps, tenant, run), subagentContext);
+      const { text } = condense(await loadResponse(deps, tenant, run), subagentContext, run.condensed);
       const task = `Task: ${run.task.slice(0, 1_000)}`;
       const untrusted = await isTaintedRun(deps, tenant, run);
       const error = run.error !== undefined && subagentContext.errorPreservation ? `Error: ${run.error}` : undefined;

@@ -7,6 +7,7 @@ import type { BodyDocument } from '../model/text-document.ts';
 import type { TurnDocument } from '../model/turn-document.ts';
 import type { ResetSession } from '../sessions/session-reset.ts';
 import type { TurnRunner } from '../turns/turn-runner.ts';
+import type { ResultSummarizer } from './result-summary.ts';
 import type { RunDocument } from './run-document.ts';
 
 export interface RunTiming {
@@ -33,6 +34,8 @@ export interface RunDeps {
   settings: () => Sections['security']['agentToAgent'];
   runner: () => Pick<TurnRunner, 'start' | 'cancel'>;
   emptying: ResetSession;
+  /** Without it long results are truncated instead of summarized. */
+  summarizer?: ResultSummarizer;
   timing: RunTiming;
 }
 

@@ -46,6 +46,8 @@ export const RunDocument = z.object({
   endReason: RunEndReason.optional(),
   error: z.string().optional(),
   finishReason: z.string().optional(),
+  /** Summary of a long result, which the parent reads instead of it. The turn has the full text. */
+  condensed: z.string().optional(),
   stepsExecuted: count.optional(),
   tokens: z.object({ total: count, cacheRead: count, cacheWrite: count }).optional(),
   costUsd: z.number().nonnegative().optional(),

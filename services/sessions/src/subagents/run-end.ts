@@ -2,6 +2,7 @@ import { MAX } from '@switchyard/contracts';
 import { toPrincipal } from '@switchyard/service-kit';
 import { isTransient } from './transient.ts';
 import { endedEvents } from './run-events.ts';
+import { recordRunEnd } from './run-metrics.ts';
 import { hasRunEnded, isRunQueued, type RunDocument, type RunEndReason } from './run-document.ts';
 import type { RunDeps, RunWorkDeps } from './run-deps.ts';
 
@@ -12,11 +13,12 @@ export interface RunEnd {
   error?: string | undefined;
   finishReason?: string | undefined;
   condensationLevel?: number | undefined;
+  condensed?: string | undefined;
 }
 
 /** Ends a run once. Returns null if it has ended already. Its place becomes free with the same write. */
 export async function endRun(deps: RunWorkDeps, tenant: string, run: RunDocument, end: RunEnd): Promise<RunDocument | null> {
-  const { error, endReason, finishReason, condensationLevel } = end;
+  const { error, endReason, finishReason, condensationLevel, condensed } = end;
   const finishedAt = deps.now();
   const set = {
     endReason,
@@ -24,6 +26,7 @@ export async function endRun(deps: RunWorkDeps, tenant: string, run: RunDocument
     ...(await sumUsage(deps, tenant, run)),
     ...(error === undefined ? {} : { error: error.slice(0, MAX.line).toWellFormed() }),
     ...(finishReason === undefined ? {} : { finishReason }),
+    ...(condensed === undefined ? {} : { condensed }),
     forgetAt: finishedAt + Math.max(deps.settings().subagentContext.resultRetentionMs, 2 * deps.settings().subAgentRetentionMs),
   };
   const isAnnounced = endReason !== 'killed' && endReason !== 'swept';
@@ -37,7 +40,9 @@ export async function endRun(deps: RunWorkDeps, tenant: string, run: RunDocument
     },
     { endReason: null },
   );
-  if (ended) await wakeRelatives(deps, tenant, ended);
+  if (!ended) return null;
+  recordRunEnd(ended);
+  await wakeRelatives(deps, tenant, ended);
   return ended;
 }
 

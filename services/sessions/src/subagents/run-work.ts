@@ -5,7 +5,7 @@ import { createWork, type Lease, type Outcome, type Work } from '@switchyard/wor
 import { hasEnded, type TurnDocument } from '../model/turn-document.ts';
 import { loadTurnEnd } from '../turns/ending/turn-waiters.ts';
 import { settleRun } from './announcement.ts';
-import { condense } from './result-condensing.ts';
+import { condense, needsSummary } from './result-condensing.ts';
 import { ACTIVE, hasRunEnded, isRunQueued, listFreePlaces, type RunDocument } from './run-document.ts';
 import { rejection, startedEvent } from './run-events.ts';
 import type { RunWorkDeps } from './run-deps.ts';
@@ -51,7 +51,7 @@ async function driveRun(deps: DriveDeps, lease: Lease<RunDocument>): Promise<Run
   // The result of a child reaches this run in a further turn.
   const children = await deps.runs.for({ tenant }).count({ childOf: run.sessionKey });
   if (children > 0) return { parkUntil: deps.now() + deps.timing.turnPollMs };
-  const end = await describeEnd(deps, tenant, turn);
+  const end = await describeEnd(deps, lease, turn);
   // A message of `subagent.steer` may have arrived since the turn was read.
   const current = await deps.runs.for({ tenant }).get(run.runId);
   if (current && current.turnId === run.turnId) await endRun(deps, tenant, current, end);
@@ -172,11 +172,16 @@ async function followTurn(deps: DriveDeps, { tenant, document: run }: Lease<RunD
   return runAgain(deps);
 }
 
-async function describeEnd(deps: DriveDeps, tenant: string, turn: TurnDocument): Promise<RunEnd> {
+async function describeEnd(deps: DriveDeps, lease: Lease<RunDocument>, turn: TurnDocument): Promise<RunEnd> {
+  const { tenant, document: run, signal } = lease;
   const { result, failure } = await loadTurnEnd(deps.bodies.for({ tenant }), turn);
   if (result) {
-    const { level } = condense(result.response, deps.settings().subagentContext);
-    return { endReason: 'completed', finishReason: result.finishReason, condensationLevel: level };
+    const { subagentContext } = deps.settings();
+    const condensed = needsSummary(result.response, subagentContext)
+      ? await deps.summarizer?.summarize(tenant, run, result.response, signal)
+      : undefined;
+    const { level } = condense(result.response, subagentContext, condensed);
+    return { endReason: 'completed', finishReason: result.finishReason, condensationLevel: level, ...(level === 2 && { condensed }) };
   }
   const error = `${failure.code}: ${failure.message}`;
   if (turn.state === 'cancelled') return { endReason: 'killed', error };

@@ -6,6 +6,7 @@ import { hasRunEnded, isRunQueued, type RunDocument } from './run-document.ts';
 import type { RunDeps, RunWorkDeps } from './run-deps.ts';
 import { endTree, KILLED, wakeChildren } from './run-end.ts';
 import { toRow, toRunStatus } from './run-views.ts';
+import { recordRejection } from './run-metrics.ts';
 import { createRunWork, startRunTurn } from './run-work.ts';
 import { runHasEnded, spawnRun, type SpawnRequest } from './spawn.ts';
 
@@ -32,8 +33,10 @@ export function createSubAgents(options: RunDeps & { bus: Bus }): SubAgents {
   const deps: RunWorkDeps & { emitRejection: Parameters<typeof createRunWork>[0]['emitRejection'] } = {
     ...options,
     work: () => work,
-    emitRejection: (tenant) => (payload) =>
-      bus.as({ tenant, client: 'service:sessions', scopes: ['*'] }).emit('session:sub_agent_spawn_rejected', payload),
+    emitRejection: (tenant) => (payload) => {
+      recordRejection(payload);
+      bus.as({ tenant, client: 'service:sessions', scopes: ['*'] }).emit('session:sub_agent_spawn_rejected', payload);
+    },
   };
   const work = createRunWork(deps);
 
