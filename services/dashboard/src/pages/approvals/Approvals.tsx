@@ -12,7 +12,10 @@ import { call } from '../../session/client.ts';
 
 type Request = CallResult<'admin.approval.pending'>['requests'][number];
 
-/** Tool calls of all sessions that wait for a decision. */
+/** The action of requests that ask for an answer in words. */
+const QUESTION = 'ask_user';
+
+/** Tool calls of all sessions that wait for a decision, and questions that wait for an answer. */
 export function Approvals() {
   const pending = useCall('admin.approval.pending', {}, ['approval:requested', 'approval:resolved']);
   const cache = useQueryClient();
@@ -49,10 +52,17 @@ export function Approvals() {
 }
 
 function Waiting({ request, onDecided }: { request: Request; onDecided: () => Promise<void> }) {
-  const { requestId, toolName, action, params, agentId, sessionKey, trustLevel, createdAt, timeoutMs } = request;
+  const { requestId, toolName, action, params, agentId, sessionKey, trustLevel, createdAt, timeoutMs, tainted } = request;
+  const isQuestion = action === QUESTION;
   const [reason, setReason] = useDraft(`reason for ${requestId}`);
+  const [answer, setAnswer] = useDraft(`answer to ${requestId}`);
   const decide = async (approved: boolean): Promise<void> => {
-    await call('admin.approval.resolve', { id: requestId, approved, ...(reason === '' ? {} : { reason }) });
+    await call('admin.approval.resolve', {
+      id: requestId,
+      approved,
+      ...(reason === '' ? {} : { reason }),
+      ...(isQuestion && approved ? { answer } : {}),
+    });
     await onDecided();
   };
   return (
@@ -65,12 +75,18 @@ function Waiting({ request, onDecided }: { request: Request; onDecided: () => Pr
           <bdi>{sessionKey}</bdi>
         </PageLink>
       </p>
+      {tainted && <p>This agent has read text from outside, which may have caused the call.</p>}
       <pre tabIndex={0}>{JSON.stringify(params, undefined, 2)}</pre>
       <label>
         Reason <input value={reason} onChange={(event) => setReason(event.target.value)} autoComplete="off" />
       </label>
+      {isQuestion && (
+        <label>
+          Answer <input value={answer} maxLength={20_000} onChange={(event) => setAnswer(event.target.value)} autoComplete="off" />
+        </label>
+      )}
       <p className="tools">
-        <Action label="Approve once" needs="admin.approval.resolve" run={() => decide(true)} />
+        <Action label={isQuestion ? 'Answer' : 'Approve once'} needs="admin.approval.resolve" run={() => decide(true)} />
         <Action label="Deny" needs="admin.approval.resolve" run={() => decide(false)} />
       </p>
     </article>
