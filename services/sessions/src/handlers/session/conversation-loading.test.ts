@@ -16,6 +16,7 @@ import type { HistoryDeps } from '../../sessions/session-directory.ts';
 import type { ResetSession } from '../../sessions/session-reset.ts';
 import { sessionDelete } from './session-delete.ts';
 import { sessionExport } from './session-export.ts';
+import { sessionHistory } from './session-history.ts';
 
 const caller = principal();
 const { signal } = new AbortController();
@@ -43,6 +44,7 @@ type Opened = Awaited<ReturnType<typeof openSession>>;
 type Loading = (opened: Opened, loads: ReturnType<typeof createLoadBudget>) => Promise<unknown>;
 
 const readers: Readonly<Record<string, Loading>> = {
+  'session.history': async ({ deps }, loads) => sessionHistory({ ...deps, loads })({ session_key: KEY }, ctx),
   'session.export': async ({ deps }, loads) => sessionExport({ ...deps, loads })({ session_key: KEY }, ctx),
   async 'session.delete'({ deps, session }, loads) {
     const emptying: ResetSession = async (_principal, _key, work) => (await work(session, { key: KEY } as never)).result;
