@@ -5,7 +5,7 @@ BIN := node_modules/.bin
 TSC = $(NODE) node_modules/typescript-7/bin/tsc
 
 .DEFAULT_GOAL := help
-.PHONY: help start dashboard cluster cluster-stop check test test-full test-docker helm-test test-mcp chaos bench fix lock generate service install install-run clean
+.PHONY: help start dashboard cluster cluster-stop check test test-full test-docker helm-test test-mcp chaos kube kube-stop kube-test bench fix lock generate service install install-run clean
 
 help: ## Shows this list.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -52,6 +52,15 @@ test-docker: install ## The tests of docker-compose.yml. They need Docker and it
 
 helm-test: install ## The charts with Helm, without a cluster. Installs Helm with Go once; HELM_TEST=--write replaces the goldens.
 	$(NODE) scripts/helm/helm-test.ts $(HELM_TEST)
+
+kube: install ## A Kubernetes on this machine for tests of the charts, with real pods (as root). The first build lasts some minutes.
+	@$(NODE) scripts/kube/main.ts
+
+kube-stop: install ## Ends the Kubernetes of make kube, and removes all that it left on the machine.
+	@$(NODE) scripts/kube/stop.ts
+
+kube-test: install ## The charts on the Kubernetes of make kube. KUBE_TESTS="tests/kube/install.kube.test.ts" narrows them.
+	@$(NODE) scripts/kube/test.ts $(KUBE_TESTS)
 
 test-mcp: install ## The conformance suite of the Model Context Protocol, downloaded with npx.
 	$(NODE) tests/conformance/mcp-conformance.ts

@@ -18,17 +18,22 @@ const SCHEMAS = 'kubernetes-validate==1.37.0';
 
 /** Installs the tools once, with Go and pip. Throws if there is no Helm and no Go. */
 export function installTools(onProgress: (text: string) => void): ChartTools {
-  mkdirSync(FOLDER, { recursive: true });
   return {
-    helm: goTool('helm', HELM, onProgress),
+    helm: installHelm(onProgress),
     kubeconform: tryTo(() => goTool('kubeconform', KUBECONFORM, onProgress)),
     schemas: tryTo(() => installSchemas(onProgress)),
   };
 }
 
+/** Installs Helm once, with Go, and returns its path. */
+export function installHelm(onProgress: (text: string) => void): string {
+  return goTool('helm', HELM, onProgress);
+}
+
 function goTool(name: string, module: string, onProgress: (text: string) => void): string {
   const program = join(FOLDER, name);
   if (existsSync(program)) return program;
+  mkdirSync(FOLDER, { recursive: true });
   onProgress(`building ${module} (a few minutes, once)`);
   execFileSync('go', ['install', module], { env: { ...process.env, GOBIN: FOLDER }, stdio: ['ignore', 'ignore', 'pipe'] });
   return program;

@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { belongsTo, findFiles } from './find-files.ts';
 
 test('belongsTo leaves slow files to the full suite and Docker files to their own', () => {
-  const files = ['a.test.ts', 'a.full.test.ts', 'a.docker.test.ts'];
+  const files = ['a.test.ts', 'a.full.test.ts', 'a.docker.test.ts', 'a.kube.test.ts'];
   assert.deepEqual(
     files.map((file) => (['quick', 'full', 'docker'] as const).filter((suite) => belongsTo(file, suite))),
-    [['quick', 'full'], ['full'], ['docker']],
+    [['quick', 'full'], ['full'], ['docker'], []],
   );
 });
 

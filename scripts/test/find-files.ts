@@ -8,6 +8,8 @@ const SUFFIXES: Readonly<Record<Exclude<Suite, 'quick'>, string>> = {
   full: '.full.test.ts',
   docker: '.docker.test.ts',
 };
+/** `make kube-test` runs these files, inside the network of a Kubernetes. */
+const OWN_RUNNER = '.kube.test.ts';
 
 /** Returns the test files of a suite, sorted. Patterns narrow the files but do not extend the suite, unless they name one file. */
 export function findFiles(suite: Suite, patterns: readonly string[]): string[] {
@@ -19,6 +21,7 @@ export function findFiles(suite: Suite, patterns: readonly string[]): string[] {
 
 /** Whether a test file runs in a suite, by its name. */
 export function belongsTo(file: string, suite: Suite): boolean {
+  if (file.endsWith(OWN_RUNNER)) return false;
   const [own] = Object.entries(SUFFIXES).find(([, suffix]) => file.endsWith(suffix)) ?? [];
   if (own === undefined) return suite === 'quick' || suite === 'full';
   return own === suite;
