@@ -121,6 +121,26 @@ test('an autoscaled deployment renders no number of replicas', () => {
   assert.ok(gateway && !('replicas' in gateway.spec));
 });
 
+test('sessions are scaled by waiting turns, by an adapter or by KEDA', () => {
+  const objects = (set: string): readonly KubernetesObject[] => goldens.find((golden) => golden.set === set)?.objects ?? [];
+  const [autoscaler] = ofKind(objects('scale-by-waiting-turns'), 'HorizontalPodAutoscaler');
+  const { metrics } = (autoscaler?.['spec'] ?? { metrics: [] }) as { metrics: { type: string; external?: object }[] };
+  const external = { metric: { name: 'switchyard_turn_waiting' }, target: { type: 'AverageValue', averageValue: '5' } };
+  assert.deepEqual(metrics.find(({ type }) => type === 'External')?.external, external);
+  const withKeda = objects('scale-with-keda');
+  assert.deepEqual(ofKind(withKeda, 'HorizontalPodAutoscaler'), [], 'KEDA creates the autoscaler');
+  const [scaled] = ofKind(withKeda, 'ScaledObject');
+  const { triggers } = (scaled?.['spec'] ?? { triggers: [] }) as { triggers: { type: string; metadata: Record<string, string> }[] };
+  assert.equal(triggers.find(({ type }) => type === 'prometheus')?.metadata['query'], 'max(switchyard_turn_waiting)');
+  const sessions = workloads(withKeda).find(({ id }) => id === 'switchyard-sessions');
+  assert.ok(sessions && !('replicas' in sessions.spec));
+});
+
+test('the metric of waiting turns exists', () => {
+  const page = readFileSync(new URL('../../docs/reference/metrics.md', import.meta.url), 'utf8');
+  assert.ok(page.includes('`switchyard_turn_waiting`'));
+});
+
 test('every pod has a network policy for both directions', () => {
   const policies = ofKind(byDefault, 'NetworkPolicy').map(
     (policy) => policy['spec'] as { podSelector: { matchLabels: object }; policyTypes: string[] },

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { BLOB_KEEPER, BLOB_PORT, serviceCharts, type ServiceChart } from './services.ts';
-import { Gateway, Platform, StatelessService, StoringService, umbrella } from './values.ts';
+import { Gateway, Platform, Sessions, StatelessService, StoringService, umbrella } from './values.ts';
 import { valuesFile, valuesSchema } from './values-file.ts';
 
 const FOLDER = 'deploy/helm';
@@ -46,6 +46,7 @@ function serviceFiles(service: ServiceChart): Record<string, string> {
 
 function valuesOf({ name, database }: ServiceChart): z.ZodType {
   if (name === 'gateway') return Gateway;
+  if (name === 'sessions') return Sessions;
   return database ? StoringService : StatelessService;
 }
 

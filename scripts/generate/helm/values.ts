@@ -94,17 +94,17 @@ const passed = {
   enabled: z.boolean().optional(),
 };
 
+const Autoscaling = z.strictObject({
+  enabled: z.boolean().default(false),
+  minReplicas: count.default(2),
+  maxReplicas: count.default(10),
+  cpuPercent: z.int().min(1).max(100).default(70).describe('average load of a pod, of its requested CPU'),
+});
+
 const Service = z.strictObject({
   ...passed,
   replicas: count.default(1).describe('not used while autoscaling is enabled'),
-  autoscaling: z
-    .strictObject({
-      enabled: z.boolean().default(false),
-      minReplicas: count.default(2),
-      maxReplicas: count.default(10),
-      cpuPercent: z.int().min(1).max(100).default(70).describe('average load of a pod, of its requested CPU'),
-    })
-    .prefault({}),
+  autoscaling: Autoscaling.prefault({}),
   settings: z.record(z.string(), z.unknown()).default({}).describe('configuration of this service, over global.settings'),
   environment: z.record(z.string(), z.string()).default({}).describe('further environment variables; no secrets'),
   secretFiles: z
@@ -126,6 +126,23 @@ const persistence = (size: string) =>
 
 /** A service that stores documents. */
 export const StoringService = Service.extend({ persistence: persistence('8Gi') });
+
+/** A turn that waits for its model needs no CPU, so the number of waiting turns is a better measure. */
+export const Sessions = StoringService.extend({
+  autoscaling: Autoscaling.extend({
+    waitingTurns: count
+      .optional()
+      .describe(
+        'waiting turns per replica, beside the CPU; needs keda or an adapter that serves the external metric switchyard_turn_waiting',
+      ),
+    keda: z
+      .strictObject({
+        enabled: z.boolean().default(false).describe('creates a ScaledObject of KEDA instead of an autoscaler'),
+        prometheus: z.string().default('').describe('address of the Prometheus that KEDA queries'),
+      })
+      .prefault({}),
+  }).prefault({}),
+});
 
 export const StatelessService = Service;
 

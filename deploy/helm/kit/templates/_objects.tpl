@@ -60,6 +60,34 @@ spec:
   metrics:
     - type: Resource
       resource: { name: cpu, target: { type: Utilization, averageUtilization: {{ $autoscaling.cpuPercent }} } }
+    {{- with $autoscaling.waitingTurns }}
+    - type: External
+      external: { metric: { name: switchyard_turn_waiting }, target: { type: AverageValue, averageValue: '{{ . }}' } }
+    {{- end }}
+{{- end }}
+
+{{/* KEDA creates the autoscaler. Every replica reports the same number of waiting turns. */}}
+{{- define "kit.scaledObject" -}}
+{{- $autoscaling := .root.Values.autoscaling -}}
+apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata:
+  {{- include "kit.metadata" . | nindent 2 }}
+spec:
+  scaleTargetRef: { apiVersion: apps/v1, kind: Deployment, name: {{ include "kit.name" . }} }
+  minReplicaCount: {{ $autoscaling.minReplicas }}
+  maxReplicaCount: {{ $autoscaling.maxReplicas }}
+  # Without an answer of Prometheus, replicas are not removed.
+  fallback: { failureThreshold: 3, replicas: {{ $autoscaling.minReplicas }}, behavior: currentReplicasIfHigher }
+  triggers:
+    - type: cpu
+      metricType: Utilization
+      metadata: { value: '{{ $autoscaling.cpuPercent }}' }
+    - type: prometheus
+      metadata:
+        serverAddress: {{ $autoscaling.keda.prometheus | quote }}
+        query: max(switchyard_turn_waiting)
+        threshold: '{{ $autoscaling.waitingTurns }}'
 {{- end }}
 
 {{- define "kit.monitor" -}}

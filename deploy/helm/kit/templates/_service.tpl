@@ -17,7 +17,11 @@
 {{- end }}
 {{- if $values.autoscaling.enabled }}
 ---
+{{- if dig "keda" "enabled" false $values.autoscaling }}
+{{ include "kit.scaledObject" . }}
+{{- else }}
 {{ include "kit.autoscaler" . }}
+{{- end }}
 {{- end }}
 {{- if $values.global.networkPolicy.enabled }}
 ---
@@ -44,6 +48,11 @@
 {{- end }}
 {{- if and $values.autoscaling.enabled (gt (int $values.autoscaling.minReplicas) (int $values.autoscaling.maxReplicas)) }}
 {{- fail (printf "%s: autoscaling.minReplicas (%d) exceeds autoscaling.maxReplicas (%d)." .name (int $values.autoscaling.minReplicas) (int $values.autoscaling.maxReplicas)) }}
+{{- end }}
+{{- if dig "keda" "enabled" false $values.autoscaling }}
+{{- if not (and $values.autoscaling.waitingTurns $values.autoscaling.keda.prometheus) }}
+{{- fail (printf "%s: autoscaling.keda.enabled needs autoscaling.waitingTurns and autoscaling.keda.prometheus." .name) }}
+{{- end }}
 {{- end }}
 {{- include "kit.checkPlatform" . }}
 {{- end }}
