@@ -46,7 +46,7 @@ test('applies the agent’s tool policy in both spellings, and deny wins', async
   };
   assert.ok(!(await offered('denied')).includes('session_history'));
   assert.ok((await offered('denied')).includes('session_status'));
-  assert.deepEqual((await offered('allowed')).toSorted(), ['memory_search', 'session_history', 'session_search']);
+  assert.deepEqual((await offered('allowed')).toSorted(), ['ask_user', 'memory_search', 'session_history', 'session_search']);
 });
 
 test('truncates a result above the agent’s limit and says so', async () => {
