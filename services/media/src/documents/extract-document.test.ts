@@ -13,7 +13,7 @@ function unwrap(text: string): string {
 
 test('media.extract_document decides types by bytes, not by names', TIMEOUT, async () => {
   const files = {
-    '/plan.pdf': '<!doctype html><title>x</title><h1>Plan</h1><p>Oslo S</p>',
+    '/plan.pdf': '<!doctype html><title>Timetable</title><h1>Plan</h1><p>Oslo S</p>',
     '/table.txt': 'train,track\nR10,3\nR11,4\n',
     '/data.bin': '{"train": "R10"}',
     '/notes.html': 'Only plain words.',
@@ -23,7 +23,7 @@ test('media.extract_document decides types by bytes, not by names', TIMEOUT, asy
   await using _outside = await serveOutside(['files.example'], serveFiles(files));
   await using app = await testMedia();
   const expected = {
-    '/plan.pdf': ['text/html', '# Plan\n\nOslo S'],
+    '/plan.pdf': ['text/html', '# Timetable\n\n# Plan\n\nOslo S'],
     '/table.txt': ['text/csv', 'train,track\nR10,3\nR11,4'],
     '/data.bin': ['application/json', '{"train": "R10"}'],
     '/notes.html': ['text/plain', 'Only plain words.'],

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { crc32, deflateRawSync } from 'node:zlib';
+import { crc32 } from 'node:zlib';
 import { utils, write } from '@e965/xlsx';
 import { parseDocument } from '../parse-document.ts';
 import type { DocumentRefusal, ParsedDocument, ParseRequest } from '../protocol/protocol.ts';
+import { CONTENT_TYPES, docx, RELS, SLIDES_TYPE, WORD_TYPE, zip } from './office-files.fixture.ts';
 
 const EVERY_TYPE = { includes: () => true } as unknown as readonly string[];
 const REQUEST: ParseRequest = { mode: 'document', maxChars: 10_000, maxPages: 20, allowedTypes: EVERY_TYPE };
@@ -17,61 +18,6 @@ async function refusal(bytes: Buffer): Promise<DocumentRefusal> {
     ({ text }) => assert.fail(`it has the text ${text}`),
     (error: DocumentRefusal) => error,
   );
-}
-
-/** Writes a ZIP archive. The announced sizes can be wrong. */
-function zip(
-  files: Readonly<Record<string, string | Buffer>>,
-  { flags = 0, claimedSize }: { flags?: number; claimedSize?: number } = {},
-): Buffer {
-  const parts: Buffer[] = [];
-  const directory: Buffer[] = [];
-  let offset = 0;
-  for (const [name, content] of Object.entries(files)) {
-    const data = Buffer.from(content as string);
-    const packed = deflateRawSync(data);
-    const head = Buffer.alloc(30);
-    head.writeUInt32LE(0x04034b50, 0);
-    head.writeUInt16LE(20, 4);
-    head.writeUInt16LE(flags, 6);
-    head.writeUInt16LE(8, 8);
-    head.writeUInt32LE(crc32(data), 14);
-    head.writeUInt32LE(packed.length, 18);
-    head.writeUInt32LE(claimedSize ?? data.length, 22);
-    head.writeUInt16LE(name.length, 26);
-    const entry = Buffer.alloc(46);
-    entry.writeUInt32LE(0x02014b50, 0);
-    head.copy(entry, 6, 4, 30);
-    entry.writeUInt32LE(offset, 42);
-    directory.push(entry, Buffer.from(name));
-    parts.push(head, Buffer.from(name), packed);
-    offset += 30 + name.length + packed.length;
-  }
-  const size = directory.reduce((sum, { length }) => sum + length, 0);
-  const end = Buffer.alloc(22);
-  end.writeUInt32LE(0x06054b50, 0);
-  const count = Object.keys(files).length;
-  end.writeUInt16LE(count, 8);
-  end.writeUInt16LE(count, 10);
-  end.writeUInt32LE(size, 12);
-  end.writeUInt32LE(offset, 16);
-  return Buffer.concat([...parts, ...directory, end]);
-}
-
-const CONTENT_TYPES = (part: string, type: string): string =>
-  `<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"><Default Extension="rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/><Default Extension="xml" ContentType="application/xml"/><Override PartName="${part}" ContentType="${type}"/></Types>`;
-const WORD_TYPE = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml';
-const SLIDES_TYPE = 'application/vnd.openxmlformats-officedocument.presentationml.presentation.main+xml';
-const RELS = (target: string): string =>
-  `<?xml version="1.0"?><Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="rId1" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="${target}"/></Relationships>`;
-
-function docx(body: string, more: Record<string, string | Buffer> = {}): Buffer {
-  return zip({
-    '[Content_Types].xml': CONTENT_TYPES('/word/document.xml', WORD_TYPE),
-    '_rels/.rels': RELS('word/document.xml'),
-    'word/document.xml': `<?xml version="1.0"?><w:document xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"><w:body>${body}</w:body></w:document>`,
-    ...more,
-  });
 }
 
 test('reads the table of a Word document', async () => {

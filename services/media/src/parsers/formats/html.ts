@@ -7,14 +7,15 @@ import { htmlToMarkdown, parseHtmlText, readTitle } from '../text/html-to-markdo
 /** Characters that an article must have. With fewer, the whole page is used. */
 const MIN_ARTICLE_CHARS = 200;
 
-/** The visible text of a page, or of its article. */
+/** The visible text of a page under its title, or the text of its article. */
 export async function parseHtml(bytes: Uint8Array, { mode, charset, url }: ParseRequest): Promise<Extracted> {
   const source = decodeText(bytes, charset);
   const document = parseHtmlText(source);
   const title = readTitle(document);
   const markdown = htmlToMarkdown(document.body ?? document.documentElement, url);
   const article = mode === 'article' ? await findArticle(source, url) : undefined;
-  return { text: article ?? markdown, ...(title === '' ? {} : { title }) };
+  const page = mode === 'document' && !markdown.includes(title) ? `# ${title}\n\n${markdown}`.trim() : markdown;
+  return { text: article ?? page, ...(title === '' ? {} : { title }) };
 }
 
 /** Reduces a page to its article. Hidden elements are removed before, because the library judges by words only. */

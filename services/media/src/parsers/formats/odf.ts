@@ -3,6 +3,7 @@ import { DocumentRefusal, type ParseRequest } from '../protocol/protocol.ts';
 import { formatTable } from '../text/html-to-markdown.ts';
 import { findAll, localName, parseXml, type XmlNode } from '../text/xml.ts';
 import { readZip } from '../text/zip.ts';
+import { section } from './office-parts.ts';
 
 const MAX_DEPTH = 200;
 const MAX_REPEATED_SPACES = 100;
@@ -21,7 +22,17 @@ export async function parseOdf(bytes: Uint8Array, { maxPages }: ParseRequest): P
     return { text: tidy(parts.join('\n\n')), pageCount: slides.length, truncated: slides.length > maxPages };
   }
   const [body] = findAll(root, 'body');
-  return { text: tidy(body === undefined ? '' : renderBlocks(body, 0)) };
+  const text = tidy(body === undefined ? '' : renderBlocks(body, 0));
+  return { text: [text, ...readPageStyles(files.get('styles.xml'))].filter((part) => part !== '').join('\n\n') };
+}
+
+/** Headers and footers belong to the styles of the pages. Each text is given once. */
+function readPageStyles(styles: Buffer | undefined): string[] {
+  if (styles === undefined) return [];
+  const root = parseXml(styles);
+  const read = (name: string): string[] =>
+    [...new Set(findAll(root, name).map((node) => tidy(renderBlocks(node, 0))))].filter((text) => text !== '');
+  return [...section('Headers', read('header')), ...section('Footers', read('footer'))];
 }
 
 function tidy(text: string): string {

@@ -18,6 +18,14 @@ interface TextItem {
   hasEOL: boolean;
 }
 
+interface Annotation {
+  fieldName?: string;
+  fieldValue?: unknown;
+  contentsObj?: { str?: string };
+  hidden?: boolean;
+  password?: boolean;
+}
+
 /** The text of the first pages, each with its mark. Nothing in the document is executed or opened. */
 export async function parsePdf(bytes: Uint8Array<ArrayBuffer>, { maxPages, maxChars }: ParseRequest): Promise<Extracted> {
   const loading = getDocument({
@@ -41,7 +49,8 @@ export async function parsePdf(bytes: Uint8Array<ArrayBuffer>, { maxPages, maxCh
   for (let number = 1; number <= readPages && chars <= maxChars; number++) {
     const page = await document.getPage(number);
     const { items } = await page.getTextContent();
-    const text = joinItems(items.filter((item) => 'str' in item));
+    const notes = readAnnotations(await page.getAnnotations());
+    const text = [joinItems(items.filter((item) => 'str' in item)), ...notes].filter((part) => part !== '').join('\n\n');
     chars += text.length;
     if (text !== '') pages.push(`[page ${number}]\n\n${text}`);
     page.cleanup();
@@ -49,6 +58,17 @@ export async function parsePdf(bytes: Uint8Array<ArrayBuffer>, { maxPages, maxCh
   await loading.destroy();
   const isScan = pages.length === 0 && pageCount > 0;
   return { text: pages.join('\n\n'), pageCount, truncated: pageCount > readPages, ...(isScan && { notice: 'scanned' as const }) };
+}
+
+/** Values of form fields and texts of notes, which a viewer shows on the page. Passwords are left out. */
+function readAnnotations(annotations: readonly Annotation[]): string[] {
+  return annotations.flatMap(({ fieldName, fieldValue, contentsObj, hidden, password }) => {
+    if (hidden === true || password === true) return [];
+    const value = [fieldValue].flat().filter((one): one is string => typeof one === 'string' && one !== '' && one !== 'Off');
+    const field = value.length === 0 ? [] : [fieldName ? `${fieldName}: ${value.join(', ')}` : value.join(', ')];
+    const note = (contentsObj?.str ?? '').trim();
+    return note === '' ? field : [...field, note];
+  });
 }
 
 /** Joins the pieces of a page in the order of the document. Their places separate words, lines and paragraphs. */

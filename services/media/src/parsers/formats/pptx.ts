@@ -3,10 +3,11 @@ import { DocumentRefusal, type ParseRequest } from '../protocol/protocol.ts';
 import { formatTable } from '../text/html-to-markdown.ts';
 import { findAll, localName, parseXml, type XmlNode } from '../text/xml.ts';
 import { readZip } from '../text/zip.ts';
+import { parseParts, readCharts, readDiagrams, readParagraphs, section, type OfficeFiles } from './office-parts.ts';
 
 const SLIDE = /^ppt\/slides\/slide(\d+)\.xml$/;
 
-/** The slides in the order of the presentation, each with its title, texts, tables and notes. */
+/** The slides in the order of the presentation, each with its title, texts, tables and notes; then comments, diagrams and charts. */
 export async function parsePptx(bytes: Uint8Array, { maxPages }: ParseRequest): Promise<Extracted> {
   const files = await readZip(bytes);
   const paths = orderSlides(files);
@@ -16,11 +17,16 @@ export async function parsePptx(bytes: Uint8Array, { maxPages }: ParseRequest): 
     const body = renderSlide(parseXml(files.get(path) ?? Buffer.alloc(0)));
     return [`[slide ${at + 1}]`, body, notes === '' ? '' : `Notes: ${notes}`].filter((part) => part !== '').join('\n\n');
   });
+  parts.push(
+    ...section('Comments', readComments(files)),
+    ...section('Diagrams', readDiagrams(files)),
+    ...section('Charts', readCharts(files)),
+  );
   return { text: parts.join('\n\n'), pageCount: paths.length, truncated: paths.length > maxPages };
 }
 
 /** Slides as the presentation lists them; by their numbers if the list is missing. */
-function orderSlides(files: ReadonlyMap<string, Buffer>): string[] {
+function orderSlides(files: OfficeFiles): string[] {
   const all = [...files.keys()].filter((path) => SLIDE.test(path)).toSorted((one, other) => numberOf(one) - numberOf(other));
   const presentation = files.get('ppt/presentation.xml');
   const relations = readRelations(files.get('ppt/_rels/presentation.xml.rels'));
@@ -69,18 +75,14 @@ function isTitle(shape: XmlNode): boolean {
   return findAll(shape, 'ph').some((node) => /^(?:title|ctrTitle)$/.test(node.getAttribute?.('type') ?? ''));
 }
 
-function readParagraphs(node: XmlNode): string[] {
-  return findAll(node, 'p')
-    .map((paragraph) =>
-      findAll(paragraph, 't')
-        .map((text) => text.textContent ?? '')
-        .join('')
-        .trim(),
-    )
+/** Comments of presentations keep their text in elements of two kinds, by the version of the program that wrote them. */
+function readComments(files: OfficeFiles): string[] {
+  return parseParts(files, /^ppt\/comments\/.*\.xml$/)
+    .flatMap((root) => [...findAll(root, 'text').map(({ textContent }) => (textContent ?? '').trim()), ...readParagraphs(root)])
     .filter((text) => text !== '');
 }
 
-function renderNotes(files: ReadonlyMap<string, Buffer>, path: string): string {
+function renderNotes(files: OfficeFiles, path: string): string {
   const relations = files.get(path.replace(/slides\/(slide\d+\.xml)$/, 'slides/_rels/$1.rels'));
   const target = [...readRelations(relations).values()].find((name) => name.includes('notesSlide'));
   const notes = target === undefined ? undefined : files.get(`ppt/${target.replace(/^(?:\.\.\/|\/ppt\/)/, '')}`);

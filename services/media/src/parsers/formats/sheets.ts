@@ -3,13 +3,15 @@ import type { Extracted } from '../protocol/extracted.ts';
 import type { ParseRequest } from '../protocol/protocol.ts';
 import { formatTable } from '../text/html-to-markdown.ts';
 import { readZip } from '../text/zip.ts';
+import { parseParts, readCharts, readParagraphs, section } from './office-parts.ts';
 
 const MAX_COLUMNS = 256;
 const MAX_CELLS = 200_000;
+const MAX_COMMENTS = 1_000;
 
 /** Each sheet as a table under its name. Only cells with content are visited, so that one cell in the last row costs one cell. */
 export async function parseSheets(bytes: Uint8Array, { maxPages, maxChars }: ParseRequest): Promise<Extracted> {
-  await readZip(bytes); // the limits of archives hold before the library inflates it
+  const files = await readZip(bytes); // the limits of archives hold before the library inflates it
   const book = read(bytes, { type: 'array', dense: true, cellFormula: false, cellHTML: false, cellStyles: false, bookVBA: false });
   const names = book.SheetNames;
   const parts: string[] = [];
@@ -18,10 +20,12 @@ export async function parseSheets(bytes: Uint8Array, { maxPages, maxChars }: Par
     if (chars > maxChars) break;
     const sheet = book.Sheets[name];
     const table = sheet === undefined ? '' : formatTable(readRows(sheet));
-    const part = `## ${name}\n\n${table}`.trim();
+    const part = [`## ${name}`, table, ...section('Comments', sheet === undefined ? [] : readComments(sheet))].join('\n\n').trim();
     chars += part.length;
     parts.push(part);
   }
+  const shapes = parseParts(files, /\/drawings\/drawing\d*\.xml$/).flatMap(readParagraphs);
+  parts.push(...section('Shapes', shapes), ...section('Charts', readCharts(files)));
   return { text: parts.join('\n\n'), pageCount: names.length, truncated: names.length > maxPages };
 }
 
@@ -41,6 +45,22 @@ function readRows(sheet: WorkSheet): string[][] {
     if (line.length > 0) found.push(Array.from(line, (text) => text ?? ''));
   });
   return trimColumns(found);
+}
+
+/** Comments of cells, with their authors. */
+function readComments(sheet: WorkSheet): string[] {
+  const rows = (sheet['!data'] ?? []) as (CellObject | undefined)[][];
+  const comments: string[] = [];
+  rows.forEach((row) => {
+    row.forEach((cell) => {
+      for (const { a: author, t: text } of cell?.c ?? []) {
+        if (comments.length >= MAX_COMMENTS) return;
+        const line = (text ?? '').replaceAll(/\s+/g, ' ').trim();
+        comments.push(author === undefined || line.startsWith(author) ? line : `${author}: ${line}`);
+      }
+    });
+  });
+  return comments;
 }
 
 function formatCell(cell: CellObject): string {

@@ -4,7 +4,7 @@ const BYTE_ORDER_MARKS: readonly [bytes: readonly number[], charset: string][] =
   [[0xfe, 0xff], 'utf-16be'],
 ];
 /** Bytes in which a document declares its charset. */
-const DECLARATION_BYTES = 4_096;
+const DECLARATION_BYTES = 65_536;
 const DECLARATIONS: readonly RegExp[] = [
   /<\?xml[^>]{0,200}\bencoding\s*=\s*["']([\w.:-]{1,40})["']/i,
   /<meta[^>]{0,500}\bcharset\s*=\s*["']?\s*([\w.:-]{1,40})/i,
