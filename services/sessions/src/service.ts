@@ -52,6 +52,7 @@ import { runsSpawn, sessionSpawn } from './handlers/subagents/session-spawn.ts';
 import { subagentKill, subagentList, subagentSteer } from './handlers/subagents/subagent.ts';
 import { sessionStatus } from './handlers/session/session-status.ts';
 import { approvalsOrder, approvalsVerdicts, approvalsWithdraw } from './handlers/approvals/approval-orders.ts';
+import { turnsExchange } from './handlers/turns-exchange.ts';
 import { turnsEnds } from './handlers/turns-ends.ts';
 import { turnsCancel, turnsComplete, turnsOnce, turnsOrder, turnsResume, turnsRun, turnsStart } from './handlers/turns.ts';
 import { createCompaction } from './context/compaction/compaction.ts';
@@ -301,6 +302,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'approvals.verdicts': approvalsVerdicts(gates.approvals),
         'approvals.withdraw': approvalsWithdraw(gates.approvals),
         'turns.ends': turnsEnds({ ...data, clock: systemClock, runner }),
+        'turns.exchange': turnsExchange(data),
         'turns.run': turnsRun(gated),
         'turns.complete': turnsComplete(gated),
         'turns.once': turnsOnce(once),

@@ -29,6 +29,8 @@ export interface NatsUser {
 const GATEWAY: ServiceName = 'gateway';
 /** Its agents call methods as tools. */
 const SESSIONS: ServiceName = 'sessions';
+/** Extracts tasks from turns that end. */
+const SCHEDULER: ServiceName = 'scheduler';
 /** Rolls back a configuration that a replica does not apply. */
 const REGISTRY: ServiceName = 'registry';
 /** For `nats micro ls` and other tools: `nats --user operator --inbox-prefix _INBOX_operator`. */
@@ -75,6 +77,7 @@ function createServiceUser(service: ServiceName): NatsUser {
     ...LOGS.filter(({ readers }) => readers.includes(service)).flatMap((log) => log.subjects),
     ...(isEdge ? [subjects.notifyClients, subjects.notifyEverybody, subjects.counted] : []),
     ...(service === SESSIONS ? [subjects.turnEnded] : []),
+    ...(service === SCHEDULER ? [getEventSubject('turn:ended')] : []),
   ];
   return { name: service, publish: sortUnique(publish), subscribe: sortUnique(subscribe) };
 }

@@ -127,6 +127,19 @@ export const turnOrderOperations = {
     idempotent: true,
     reads: true,
   },
+  'turns.exchange': {
+    summary: 'Returns the message and the answer of a turn of the tenant that is done.',
+    callers: ['scheduler'],
+    params: z.strictObject({ turnId: TurnId }),
+    result: z.object({
+      message: boundedString(MAX.text),
+      response: boundedString(MAX.text),
+      messageIndex: Count.describe('position of the answer in its session'),
+    }),
+    blobs: ['message', 'response'],
+    idempotent: true,
+    reads: true,
+  },
   'turns.cancel': {
     summary: 'Cancels a turn of the caller that has not ended, and returns how it stands.',
     callers: ORDERING_SERVICES,

@@ -133,6 +133,8 @@ const rows: Record<string, readonly Row[]> = {
   'turns.resume': [],
   'turns.ends': [],
   'turns.cancel': [],
+  // Reads any turn of the tenant, for the scheduler only. Covered by `turn-orders.test.ts`.
+  'turns.exchange': [],
   // Names a session as `turns.start` does, for other callers. Covered by `turn-orders.test.ts`.
   'turns.order': [],
   'agent.attach': [],

@@ -205,3 +205,15 @@ test('an idempotency key does not accept an order with other tools', async () =>
   const { turnId } = await caller.call('turns.order', createOrder({ tools: { deny: ['read'] } }));
   await assert.rejects(caller.call('turns.order', createOrder()), { details: { reason: 'IDEMPOTENCY_MISMATCH', turnId } });
 });
+
+test('turns.exchange returns the message and the answer of a turn of the tenant', async () => {
+  await using app = await testSessions();
+  const { bus, caller } = await connectScheduler(app);
+  const turnId = getTurnId('exchange');
+  await app.bus.call('turns.start', { turnId, message: 'hello', session: { channelId: 'gateway' } });
+  await assert.rejects(app.bus.call('turns.exchange', { turnId }), { code: 'PERMISSION_DENIED' });
+  await app.nextEvent('turn:ended');
+  const { message, response, messageIndex } = await caller.call('turns.exchange', { turnId });
+  assert.deepEqual([message, response.includes('hello'), messageIndex], ['hello', true, 1]);
+  await assert.rejects(bus.as(principal({ tenant: 'elsewhere' })).call('turns.exchange', { turnId }), { code: 'NOT_FOUND' });
+});
