@@ -46,11 +46,8 @@ interface SchedulerOptions {
 
 const USAGE = { calls: 1, unknownCalls: 0, input: 30, output: 12, cacheRead: 0, cacheWrite: 0, costUsd: 0.002 };
 
-/** The conversation of every session. */
-export const CONVERSATION = [
-  { role: 'user', content: 'Please remind me to send the offer.' },
-  { role: 'assistant', content: 'I will.' },
-];
+/** The exchange of every turn. */
+const EXCHANGE = { message: 'Please remind me to send the offer.', response: 'I will.', messageIndex: 1 };
 
 /** The machine of a test has alerts of its own. */
 const NO_CHECKS: ConfigurationPatch['monitoring'] = {
@@ -148,7 +145,7 @@ async function serveTurns(host: Host, { endAtOnce, onOrder }: Pick<SchedulerOpti
         end(turnId, { state: 'cancelled', result: undefined });
         return { turnId, state: 'cancelled' };
       },
-      'session.history': () => ({ messages: CONVERSATION }),
+      'turns.exchange': () => EXCHANGE,
       'turns.ends': ({ turnIds }) => ({
         turns: turnIds.flatMap((turnId) => records.get(turnId) ?? []),
         missing: turnIds.filter((turnId) => !records.has(turnId)),

@@ -16,8 +16,6 @@ const RETRY_MS = 2_000;
 const ORDER_TIMEOUT_MS = 600_000;
 const TURN_POLL_INTERVAL_MS = 15_000;
 const DEFAULT_TIMEOUT_MS = 30_000;
-/** Messages that the model reads: the exchange of the turn. */
-const MAX_MESSAGES = 2;
 const MESSAGE_CHARS = 16_384;
 const ID_DIGITS = 22;
 
@@ -70,14 +68,13 @@ async function orderTurn(deps: ExtractionDeps, lease: Lease<ExtractionDocument>)
   let turnId: string;
   try {
     const bus = deps.bus.as(createExtractionPrincipal(tenant, document.agentId));
-    const { messages } = await bus.call('session.history', { session_key: document.sessionKey, limit: MAX_MESSAGES });
-    if (messages.length === 0) return { end: 'done', set: { finishedAt: deps.now() } };
-    const text = messages.map(({ role, content }) => `${role}: ${content.slice(0, MESSAGE_CHARS)}`).join('\n\n');
+    const { message, response, messageIndex } = await bus.call('turns.exchange', { turnId: document.sourceTurnId });
+    const text = `user: ${message.slice(0, MESSAGE_CHARS)}\n\nassistant: ${response.slice(0, MESSAGE_CHARS)}`;
     turnId = await sendOrder(bus, document, {
       text,
       operation: deps.agents.find(tenant, document.agentId)?.config.operationModels.taskExtraction,
     });
-    await lease.write({ set: { turnId, turnPending: true, messageIndex: messages.length - 1 } });
+    await lease.write({ set: { turnId, turnPending: true, messageIndex } });
   } catch (error) {
     if (!(error instanceof ServiceError) || lease.signal.aborted) throw error;
     const late = deps.now() - document.createdAt > ORDER_TIMEOUT_MS;
@@ -110,7 +107,7 @@ async function sendOrder(bus: Bus, { sourceTurnId, agentId }: ExtractionDocument
     });
     return turnId;
   } catch (error) {
-    // The conversation has grown since an earlier order of this extraction.
+    // The model of extractions was changed after an earlier order.
     const { reason, turnId } = error instanceof ServiceError ? error.details : {};
     if (reason === 'IDEMPOTENCY_MISMATCH' && turnId !== undefined) return turnId;
     throw error;
