@@ -1,5 +1,6 @@
 const MINUTE_MS = 60_000;
-const PROBE_MS = 12 * 3_600_000;
+const DAY_MS = 86_400_000;
+const PROBE_MS = DAY_MS / 2;
 
 /** Zones with different rules, offsets and histories. */
 export const ZONES = [
@@ -90,7 +91,8 @@ export function listFires({ minutes, hours, isWildcard }: TimesOfDay, { at, befo
     if (matches(local) && (isWildcard || !shown.has(local))) fires.add(utc);
     shown.add(local);
   }
-  // A fixed time that is not shown fires at the first instant after the gap.
-  for (let local = at + beforeMs; !isWildcard && local < at + afterMs; local += MINUTE_MS) if (matches(local)) fires.add(at);
+  // A fixed time that is not shown fires at the first instant after the gap. A date that does not exist, as in Samoa in 2011, has no fires.
+  const isShort = afterMs - beforeMs < DAY_MS;
+  for (let local = at + beforeMs; !isWildcard && isShort && local < at + afterMs; local += MINUTE_MS) if (matches(local)) fires.add(at);
   return [...fires].toSorted((one, other) => one - other);
 }

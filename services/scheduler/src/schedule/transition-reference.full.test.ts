@@ -4,7 +4,7 @@ import { listFires, listTransitions, ZONES, type TimesOfDay } from './transition
 import { findLastFire, findNextFire, type Schedule } from './schedule.ts';
 
 const HOUR_MS = 3_600_000;
-const WINDOW_MS = 5 * HOUR_MS;
+const WINDOW_MS = 4 * HOUR_MS;
 const FROM = Date.parse('2007-01-01T00:00:00Z');
 const UNTIL = Date.parse('2027-01-01T00:00:00Z');
 

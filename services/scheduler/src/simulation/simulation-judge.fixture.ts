@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import type { JobDocument, RunDocument } from '../documents/collections.ts';
 import { findLastFire, findNextFire } from '../schedule/schedule.ts';
-import type { SimulatedTurn } from './simulation.fixture.ts';
+
+/** A turn of the simulated sessions service. */
+export interface SimulatedTurn {
+  key: string;
+  endsAt: number;
+  state: 'running' | 'done' | 'cancelled';
+}
 
 const MISSED = /the fire of (\S+) stands for all of them$/;
 

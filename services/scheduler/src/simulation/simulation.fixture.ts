@@ -6,7 +6,7 @@ import { newWork, type RoomDocument, type Work } from '@switchyard/work';
 import type { JobDocument, RunDocument } from '../documents/collections.ts';
 import { createJobWork } from '../jobs/job-work.ts';
 import { createRunWork } from '../runs/run-work.ts';
-import { judgeJob, judgeTurns } from './simulation-judge.fixture.ts';
+import { judgeJob, judgeTurns, type SimulatedTurn } from './simulation-judge.fixture.ts';
 
 const TENANT = 'default';
 const STORY_MS = 60_000;
@@ -15,13 +15,6 @@ const REPLICAS = 3;
 /** The clocks of replicas differ from that of the database by up to this time. */
 const MAX_SKEW_MS = 30_000;
 const JOBS = 4;
-
-/** A turn of the simulated sessions service. */
-export interface SimulatedTurn {
-  key: string;
-  endsAt: number;
-  state: 'running' | 'done' | 'cancelled';
-}
 
 interface Replica {
   process: Process;
