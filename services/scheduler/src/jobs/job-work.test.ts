@@ -117,8 +117,10 @@ test('a job that was restored from a backup fires nothing twice that its runs re
   await jobs.for(a).insert({ ...everySecond, dueAt: PERIOD_MS });
   const work = replica('one');
   const fireUntil = async (last: number): Promise<void> => {
-    for (; clock.now < last; clock.now += PERIOD_MS) await settled(() => work.poll());
-    await settled(() => work.poll());
+    while (clock.now < last) {
+      clock.now += PERIOD_MS;
+      await settled(() => work.poll());
+    }
   };
   await fireUntil(3 * PERIOD_MS);
   const backup = await jobs.for(a).get('job_1');
