@@ -85,9 +85,9 @@ export async function visit(page: Page, title: string): Promise<void> {
   await waitUntilLoaded(page);
 }
 
-/** Waits until nothing on the page is loading. */
+/** Waits until nothing on the page is loading. The policy of the page forbids `waitForFunction`, which evaluates a string. */
 export async function waitUntilLoaded(page: Page): Promise<void> {
-  await page.waitForFunction('document.querySelector(".loading") === null');
+  await page.locator('.loading').first().waitFor({ state: 'detached' });
 }
 
 /** Sends a message on the Chat page and waits for the end of its answer. */

@@ -16,9 +16,9 @@ export interface EditorOptions {
 }
 
 const theme = EditorView.theme({
-  '&': { color: 'var(--text)', backgroundColor: 'var(--ground)', maxHeight: '60vh' },
+  '&': { color: 'var(--text)', backgroundColor: 'var(--ground)' },
   '&.cm-focused': { outline: '2px solid var(--accent)' },
-  '.cm-scroller': { overflow: 'auto', fontFamily: 'ui-monospace, monospace' },
+  '.cm-scroller': { overflow: 'visible', fontFamily: 'ui-monospace, monospace' },
   '.cm-content': { caretColor: 'var(--text)' },
   '.cm-gutters': { color: 'var(--muted)', backgroundColor: 'var(--panel)', borderColor: 'var(--line)' },
   '.tok-propertyName': { color: 'var(--accent)' },

@@ -25,7 +25,7 @@ export function watchRollouts(): void {
 
 async function check(): Promise<void> {
   // An unreachable gateway tells nothing about its version.
-  const response = await fetch('/app/', { method: 'HEAD', cache: 'no-cache' }).catch(() => undefined);
+  const response = await fetch('/app/', { cache: 'no-cache' }).catch(() => undefined);
   const etag = response?.ok ? response.headers.get('etag') : null;
   if (etag === null) return;
   loaded ??= etag;
