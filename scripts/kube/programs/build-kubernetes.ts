@@ -18,7 +18,7 @@ export function buildKubernetes(): void {
     copyFileSync(SOURCE, join(folder, 'main.go'));
     writeFileSync(join(folder, 'go.mod'), writeModule(listStagingModules(folder)));
     runGo(['mod', 'tidy'], folder);
-    runGo(['build', '-ldflags', LINK_FLAGS, '-o', 'kubernetes', '.'], folder);
+    runGo(['build', '-ldflags', [LINK_FLAGS, ...versionFlags()].join(' '), '-o', 'kubernetes', '.'], folder);
     for (const part of PARTS) {
       rmSync(join(PROGRAMS, part), { force: true });
       symlinkSync('kubernetes', join(PROGRAMS, part));
@@ -27,6 +27,13 @@ export function buildKubernetes(): void {
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+/** Without them the API server reports version 0, which every chart with a `kubeVersion` refuses. */
+function versionFlags(): string[] {
+  const [major = '', minor = ''] = KUBERNETES.split('.');
+  const values = { gitVersion: `v${KUBERNETES}`, gitMajor: major, gitMinor: minor };
+  return Object.entries(values).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`);
 }
 
 /** Kubernetes names its own libraries by folders of its repository. Their published versions are 0.x of its version 1.x. */
