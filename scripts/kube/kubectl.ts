@@ -30,9 +30,10 @@ export async function awaitSuccess(args: readonly string[], processName: string)
   }
 }
 
-/** Applies objects to the cluster. */
-export async function apply(objects: readonly object[], namespace = 'default'): Promise<void> {
-  await kubectl(['--namespace', namespace, 'apply', '-f', '-'], objects.map((object) => JSON.stringify(object)).join('\n---\n'));
+/** Applies objects to the cluster: to a namespace, or each to its own. */
+export async function apply(objects: readonly object[], namespace?: string): Promise<void> {
+  const place = namespace === undefined ? [] : ['--namespace', namespace];
+  await kubectl([...place, 'apply', '-f', '-'], objects.map((object) => JSON.stringify(object)).join('\n---\n'));
 }
 
 /** Runs a program inside the network namespace and returns its output. Rejects with its messages in `stderr`. */

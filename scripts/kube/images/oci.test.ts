@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -55,4 +55,22 @@ test('an archive names its images, and every blob has the digest of its content'
     first?.layers.map(({ digest }) => digest),
   );
   read(first?.layers[0]?.digest ?? '');
+});
+
+test('selected files of a folder lie below the prefix, and links keep their targets', async () => {
+  const files = join(folder, 'selected');
+  mkdirSync(files);
+  writeFileSync(join(files, 'wanted'), '');
+  writeFileSync(join(files, 'unwanted'), '');
+  symlinkSync('wanted', join(files, 'link'));
+  const work = join(folder, 'selected-archive');
+  const { digest } = await createImageArchive(work).addLayer(files, { files: ['wanted', 'link'], prefix: 'app' });
+  const listing = execFileSync('tar', ['--list', '--verbose', '--file', join(work, 'blobs', digest.replace(':', '/'))], {
+    encoding: 'utf8',
+  });
+  const names = listing
+    .trim()
+    .split('\n')
+    .map((line) => line.replace(/^.*\d\d:\d\d /, ''));
+  assert.deepEqual(names, ['app/wanted', 'app/link -> wanted']);
 });

@@ -98,7 +98,7 @@ interface PackOptions {
 async function packFolder(folder: string, file: string, { through, selection }: PackOptions = {}): Promise<void> {
   const fixed = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner'];
   // Only names of files are changed: targets of symbolic links are relative.
-  const chosen = selection === undefined ? ['.'] : ['--null', '--files-from=-', `--transform=s,^,${selection.prefix}/,RSh`];
+  const chosen = selection === undefined ? ['.'] : ['--null', '--files-from=-', `--transform=s,^,${selection.prefix}/,rSh`];
   const tar = spawn('tar', ['--create', ...fixed, '--directory', folder, ...chosen], { stdio: ['pipe', 'pipe', 'inherit'] });
   tar.stdin.end(selection?.files.join('\0'));
   const ended = once(tar, 'close');
