@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { test } from 'node:test';
 import { openBlobStore } from '@switchyard/blob';
 import type { Handlers, LargePayloads } from '@switchyard/bus';
@@ -27,6 +27,11 @@ interface WatchedStore extends LargePayloads {
   blobCount: number;
   /** The store fails after this many bytes. */
   failAfter: number;
+  /** A read waits that long for its first bytes. */
+  readDelayMs: number;
+  /** The current number of reads, and the largest so far. */
+  reads: number;
+  maxReads: number;
 }
 
 const exported = (megabytes: number, size = MB) => ({
@@ -61,18 +66,27 @@ function watch(large: LargePayloads): WatchedStore {
     offeredAt: Infinity,
     blobCount: 0,
     failAfter: Infinity,
+    readDelayMs: 0,
+    reads: 0,
+    maxReads: 0,
     async put(...args) {
       const id = await large.put(...args);
       watched.blobCount++;
       return id;
     },
     async *read(...args) {
-      for await (const piece of large.read(...args)) {
-        if (watched.fetched >= watched.failAfter) throw new TypeError('the disk is gone');
-        watched.fetched += piece.length;
-        watched.offeredAt = performance.now();
-        yield piece;
-        watched.offeredAt = Infinity;
+      watched.maxReads = Math.max(watched.maxReads, ++watched.reads);
+      try {
+        if (watched.readDelayMs > 0) await delay(watched.readDelayMs);
+        for await (const piece of large.read(...args)) {
+          if (watched.fetched >= watched.failAfter) throw new TypeError('the disk is gone');
+          watched.fetched += piece.length;
+          watched.offeredAt = performance.now();
+          yield piece;
+          watched.offeredAt = Infinity;
+        }
+      } finally {
+        watched.reads--;
       }
     },
     forget(...args) {
@@ -168,6 +182,7 @@ test('batches and WebSockets get results up to 8 MB, and an error with the remed
 
 test('fetches many large results with bounded concurrency', async () => {
   await withGateway(exported(1, MB / 10), async (gateway, store) => {
+    store.readDelayMs = 100;
     const socket = await gateway.connect();
     const ids = Array.from({ length: 40 }, (_, n) => n);
     for (const id of ids) socket.send(JSON.stringify({ ...CALL, id }));
@@ -177,6 +192,7 @@ test('fetches many large results with bounded concurrency', async () => {
       answers.toSorted((a, b) => Number(a) - Number(b)),
       ids,
     );
+    assert.ok(store.maxReads > 1 && store.maxReads <= 8, `${store.maxReads} reads at once`);
     await waitUntil(() => store.blobCount === 0);
     socket.socket.close();
   });
