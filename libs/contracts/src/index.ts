@@ -15,6 +15,7 @@ export {
   AgentId,
   CallerId,
   FinishReason,
+  LIMIT_FINISH_REASONS,
   AllowedAgents,
   IDEMPOTENCY_KEY,
   IdempotencyKey,
@@ -32,7 +33,9 @@ export * from './sessions/usage-event.ts';
 export * from './sessions/turns.ts';
 export type { AbortReason, FilteredReason } from './sessions/events.ts';
 export { MAX_ANSWER_CHARS, type ApprovalRequest, type ApprovalResolution } from './sessions/admin-approval.ts';
-export { TurnEvidence, type Screened, type StepEvidence, type ToolEvidence } from './sessions/evidence.ts';
+export { RECORDING_SCHEMA, TurnRecording, type ReplayDifference } from './sessions/recordings.ts';
+export { REDACTION_POLICY } from './observability/obs-replay.ts';
+export { TurnEvidence, type ContextLayerEvidence, type Screened, type StepEvidence, type ToolEvidence } from './sessions/evidence.ts';
 export { SessionLabel } from './sessions/session-records.ts';
 export type { ResponseState } from './sessions/responses.ts';
 export type { CallerTool, CallerToolCall, CallerTools, JsonFormat } from './sessions/conversation.ts';

@@ -10,6 +10,7 @@ export { collect, counter, histogram, observe, type Counter, type Histogram } fr
 export { observeProcess } from './metrics/process-metrics.ts';
 export { redact } from './object-redaction.ts';
 export { scrub } from './text-redaction.ts';
+export { scrubTexts } from './scrub-texts.ts';
 export { startSpan, tracing, withSpan, type Span } from './spans.ts';
 export { startTelemetry, type Telemetry } from './telemetry.ts';
 export { continueTrace, parseTraceparent, type Trace } from './trace-context.ts';

@@ -147,7 +147,7 @@ function asJson(value: object): unknown {
 
 const cachedKeys = new Map<string, boolean>();
 
-function isSecret(key: string): boolean {
+export function isSecret(key: string): boolean {
   const end = key.slice(-MAX_KEY);
   let secret = cachedKeys.get(end);
   if (secret === undefined) {

@@ -70,6 +70,9 @@ export const PARAM_KINDS: Readonly<Record<string, Kind | 'none'>> = {
   'heartbeat.update session': 'session',
   'obs.billing.bySession sessionKey': 'session',
   'obs.explain sessionKey': 'session',
+  'obs.bundle sessionKey': 'session',
+  // A recording is a copy; replaying it reads no session.
+  'obs.replay recording.sessionKey': 'none',
   'session.history session_key': 'session',
   'session.export session_key': 'session',
   'session.delete session_key': 'session',

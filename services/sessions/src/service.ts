@@ -30,6 +30,7 @@ import { agentAttach, agentExecute, agentStart, agentStream } from './handlers/a
 import { agentGetOperationModels } from './handlers/agent/agent-get-operation-models.ts';
 import { budgetsSpend } from './handlers/budgets-spend.ts';
 import { contextConversations } from './handlers/context/context-conversations.ts';
+import { contextStatus } from './handlers/context/context-status.ts';
 import { contextTree } from './handlers/context/context-tree.ts';
 import { ctxExpand } from './handlers/context/ctx-expand.ts';
 import { ctxInspect } from './handlers/context/ctx-inspect.ts';
@@ -54,6 +55,8 @@ import { sessionStatus } from './handlers/session/session-status.ts';
 import { approvalsOrder, approvalsVerdicts, approvalsWithdraw } from './handlers/approvals/approval-orders.ts';
 import { turnsExchange } from './handlers/turns-exchange.ts';
 import { turnsEnds } from './handlers/turns-ends.ts';
+import { turnsRecord, turnsReplay } from './handlers/turns-replay.ts';
+import { usageList } from './handlers/usage-list.ts';
 import { turnsCancel, turnsComplete, turnsOnce, turnsOrder, turnsResume, turnsRun, turnsStart } from './handlers/turns.ts';
 import { createCompaction } from './context/compaction/compaction.ts';
 import { createDistilling } from './context/compaction/summary-distillation.ts';
@@ -289,6 +292,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'session.search': sessionSearch({ ...reading, indexes }),
         'context.conversations': contextConversations({ ...reading, agents }),
         'context.tree': contextTree({ ...reading, agents }),
+        'context.status': contextStatus({ ...data, agents, models }),
         'budgets.spend': budgetsSpend(common),
         'ctx.search': ctxSearch(data),
         'ctx.inspect': ctxInspect(common),
@@ -303,6 +307,9 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'approvals.withdraw': approvalsWithdraw(gates.approvals),
         'turns.ends': turnsEnds({ ...data, clock: systemClock, runner }),
         'turns.exchange': turnsExchange(data),
+        'turns.record': turnsRecord(common),
+        'turns.replay': turnsReplay(common),
+        'usage.list': usageList({ ...data, spent }),
         'turns.run': turnsRun(gated),
         'turns.complete': turnsComplete(gated),
         'turns.once': turnsOnce(once),

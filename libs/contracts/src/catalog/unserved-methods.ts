@@ -28,8 +28,6 @@ const names: readonly MethodName[] = [
   'message.reply',
   'message.send',
   'notification.send',
-  'obs.context.dag',
-  'obs.context.pipeline',
   'skills.create',
   'skills.delete',
   'skills.import',

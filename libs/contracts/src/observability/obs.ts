@@ -5,6 +5,7 @@ import { IncidentReport, incidentExample } from './explain.ts';
 import { FleetHealthReport, fleetExample } from './fleet.ts';
 import { obsBillingMethods } from './obs-billing.ts';
 import { obsContextMethods } from './obs-context.ts';
+import { obsReplayMethods } from './obs-replay.ts';
 import { obsTrafficMethods } from './obs-traffic.ts';
 import { MAX } from '../values/sizes.ts';
 
@@ -98,4 +99,10 @@ const obsReportMethods = defineMethods({
   },
 });
 
-export const obsMethods = defineMethods({ ...obsBillingMethods, ...obsTrafficMethods, ...obsContextMethods, ...obsReportMethods });
+export const obsMethods = defineMethods({
+  ...obsBillingMethods,
+  ...obsTrafficMethods,
+  ...obsContextMethods,
+  ...obsReplayMethods,
+  ...obsReportMethods,
+});

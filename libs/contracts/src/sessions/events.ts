@@ -3,6 +3,7 @@ import { AgentId, Count, JsonObject, ResolvedSession, SessionKey, Timestamp } fr
 import { defineEvents } from '../definition/define.ts';
 import { ApprovalRequest, ApprovalResolution, approvalExample } from './admin-approval.ts';
 import { sessionLifeEvents } from './session-events.ts';
+import { contextEvents } from './context-status.ts';
 import { usageEvents } from './usage-event.ts';
 import { turnEndedEvents } from './turn-ended-event.ts';
 import { TurnId } from './turns.ts';
@@ -211,6 +212,7 @@ export const sessionsEvents = defineEvents({
   ...sessionLifeEvents,
   ...turnEndedEvents,
   ...usageEvents,
+  ...contextEvents,
   ...executionEvents,
   ...filteredEvents,
   ...securityEvents,

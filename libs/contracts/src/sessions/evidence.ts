@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Count, Timestamp } from '../values/common.ts';
+import { maxKeys } from '../values/max-keys.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 import { TurnId } from './turns.ts';
 
@@ -50,6 +51,17 @@ const ToldEvidence = z
   })
   .describe('prompt before the question');
 
+/** One layer between a conversation and its model, over all steps of a turn. */
+export const ContextLayerEvidence = z.object({
+  name: boundedString(MAX.name),
+  ms: z.number(),
+  messagesIn: Count.describe('messages before the last pass'),
+  messagesOut: Count.describe('messages after the last pass'),
+  removedTokens: Count.optional().describe('estimated tokens that the layer removed from the prompt'),
+  removed: z.record(boundedString(MAX.name), Count).check(maxKeys(MAX.words)).optional().describe('removed parts by reason'),
+});
+export type ContextLayerEvidence = z.infer<typeof ContextLayerEvidence>;
+
 /** Findings of the input screening, as names and numbers only. */
 export const Screened = z.object({
   score: z.number().min(0).max(1),
@@ -85,6 +97,7 @@ export const TurnEvidence = z.object({
     })
     .optional()
     .describe('last measurement of the prompt against the context window'),
+  layers: z.array(ContextLayerEvidence).max(MAX.words).optional().describe('layers that built the prompt, in order'),
   screened: Screened.optional().describe('worst screening result of its messages, if flagged'),
   output: z
     .object({ redacted: z.array(boundedString(MAX.name)).max(MAX.few), warned: z.array(boundedString(MAX.name)).max(MAX.few) })

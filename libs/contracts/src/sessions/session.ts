@@ -262,7 +262,7 @@ const sessionWrites = defineMethods({
     result: CompactionResult,
     deadlineMs: 120_000,
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
-    emits: MODEL_EVENTS,
+    emits: [...MODEL_EVENTS, 'context:dag_compacted'],
     examples: [
       {
         params: { key: KEY },

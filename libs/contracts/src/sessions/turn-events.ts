@@ -17,6 +17,7 @@ export const TURN_EVENTS = [
   'response:filtered',
   'execution:aborted',
   'turn:ended',
+  'context:dag_compacted',
   'session:created',
   'session:expired',
   'approval:requested',

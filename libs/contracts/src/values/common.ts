@@ -53,10 +53,8 @@ export const IsoTime = z.string().max(64).describe('ISO 8601 instant');
 
 export const TokensUsed = z.object({ input: z.int().nonnegative(), output: z.int().nonnegative(), total: z.int().nonnegative() });
 
-export const FinishReason = z.enum([
-  'stop',
-  'end_turn',
-  'tool_calls',
+/** Limits that end a turn before it is complete. */
+export const LIMIT_FINISH_REASONS = [
   'max_steps',
   'budget_exceeded',
   'budget_exhausted',
@@ -65,10 +63,9 @@ export const FinishReason = z.enum([
   'context_loop',
   'context_exhausted',
   'output_starved',
-  'session_reset',
-  'error',
-  'command',
-]);
+] as const;
+
+export const FinishReason = z.enum(['stop', 'end_turn', 'tool_calls', ...LIMIT_FINISH_REASONS, 'session_reset', 'error', 'command']);
 
 /** A method that takes nothing still refuses what it does not know. */
 export const NoParams = z.strictObject({});

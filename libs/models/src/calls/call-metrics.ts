@@ -75,7 +75,13 @@ export function startCallMetrics(
       input.record(usage.input);
       if (operation !== 'embeddings') output.record(usage.output);
       if (costUsd > 0) counter('switchyard.model.cost', labels).add(costUsd);
-      if (tracing()) span.set({ 'gen_ai.usage.input_tokens': usage.input, 'gen_ai.usage.output_tokens': usage.output });
+      if (tracing())
+        span.set({
+          'gen_ai.usage.input_tokens': usage.input,
+          'gen_ai.usage.output_tokens': usage.output,
+          ...(usage.cacheRead === undefined ? {} : { 'gen_ai.usage.cache_read.input_tokens': usage.cacheRead }),
+          ...(usage.cacheWrite === undefined ? {} : { 'gen_ai.usage.cache_creation.input_tokens': usage.cacheWrite }),
+        });
     },
     end,
     cancel: () => end(ABANDONED),

@@ -34,9 +34,12 @@ export async function* runAgentLoop(models: ModelAccess, plan: TurnPlan): AsyncG
     if (state.steps >= plan.maxSteps) return end({ finishReason: 'max_steps' });
     if (isBudgetSpent(plan, state.spent)) return end({ finishReason: 'budget_exceeded' });
     for (const text of (await plan.takeMerged?.(state.steps)) ?? []) messages.push({ role: 'user', text });
-    if (state.used) plan.trim?.(messages);
-    const sent = state.pruning?.apply(messages) ?? messages;
-    if (!state.gauge.fits(sent)) return end({ finishReason: 'context_exhausted' });
+    if (state.used) plan.trim?.(messages, plan.startLayer);
+    const sent = state.pruning?.apply(messages, plan.startLayer) ?? messages;
+    const checked = plan.guard && plan.startLayer?.('window-guard');
+    const fits = state.gauge.fits(sent);
+    checked?.({ messagesIn: sent.length, messagesOut: sent.length });
+    if (!fits) return end({ finishReason: 'context_exhausted' });
     const reserved = await reserveBudget(plan, sent, state.steps > 0);
     if (reserved === 'exceeded') return end({ finishReason: 'budget_exceeded' });
     state.steps += 1;

@@ -1,5 +1,6 @@
 import { toolName, type AgentConfig } from '@switchyard/contracts';
 import type { ModelMessage } from '@switchyard/models';
+import type { StartLayer } from '../context/context-layers.ts';
 import { countMessageChars } from '../context-window/window-guard.ts';
 import { toTokens } from '../context-window/context-window.ts';
 
@@ -9,7 +10,7 @@ type Cut = 'trimmed' | 'cleared';
 /** Shortens old tool results in the prompt of a turn. */
 export interface Pruning {
   /** Returns a copy of the messages with long results shortened. The stored turn is unchanged. */
-  apply: (messages: readonly ModelMessage[]) => readonly ModelMessage[];
+  apply: (messages: readonly ModelMessage[], startLayer?: StartLayer) => readonly ModelMessage[];
 }
 
 export interface PruningOptions {
@@ -60,7 +61,10 @@ export function createPruning({ config, window }: PruningOptions, from: number):
   }
 
   return {
-    apply(messages) {
+    apply(messages, startLayer) {
+      const record = startLayer?.('result-pruning');
+      const removed = { trimmed_result: 0, cleared_result: 0 };
+      let removedChars = 0;
       const filled = byFill ? toTokens(messages.reduce((sum, one) => sum + countMessageChars(one), 0)) / (window ?? Infinity) : 0;
       const sizeUntil = messages.length - Math.max(bySize?.preserveRecentCount ?? 0, preserveRecent);
       const fillUntil = Math.min(messages.length - preserveRecent, lastAssistants(messages, byFill?.keepLastAssistants ?? 0));
@@ -73,8 +77,12 @@ export function createPruning({ config, window }: PruningOptions, from: number):
         const cut = cuts.includes('cleared') ? 'cleared' : cuts.includes('trimmed') ? 'trimmed' : undefined;
         if (cut === undefined) continue;
         sent ??= [...messages];
-        sent[at] = prunedCopy(message, cut);
+        const copy = prunedCopy(message, cut);
+        sent[at] = copy;
+        removed[`${cut}_result`] += 1;
+        removedChars += Math.max(0, chars - countMessageChars(copy));
       }
+      if (sent) record?.({ messagesIn: messages.length, messagesOut: sent.length, removedChars, removed, repeats: true });
       return sent ?? messages;
     },
   };

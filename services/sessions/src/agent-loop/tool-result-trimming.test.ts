@@ -95,11 +95,14 @@ test('does nothing with the engine off, and skips a layer after three failures',
   assert.equal(createTrim(getEngine({ enabled: false })), undefined);
   let request = 0;
   const trim = createTrim(getEngine({}), [
-    () => {
-      request += 1;
-      throw new Error('broken');
+    {
+      name: 'result-eviction',
+      select() {
+        request += 1;
+        throw new Error('broken');
+      },
     },
-    () => [2],
+    { name: 'result-masking', select: () => [[2, 'old_result']] },
   ]);
   for (const _ of [1, 2, 3, 4, 5]) assert.deepEqual([trim?.(getTurn(steps(1)))], [true], 'the other layer goes on');
   assert.equal(request, 3);

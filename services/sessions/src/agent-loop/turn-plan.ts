@@ -1,6 +1,7 @@
 import type { StatelessResult } from '@switchyard/contracts';
 import type { JsonFormat, ModelAnswer, ModelMessage, ModelRef } from '@switchyard/models';
 import type { Call, Reserved } from '../budgets/budgets.ts';
+import type { StartLayer } from '../context/context-layers.ts';
 import type { WindowGuard, WindowMeasurement } from '../context-window/window-guard.ts';
 import type { PruningOptions } from './tool-result-pruning.ts';
 import type { Trim } from './tool-result-trimming.ts';
@@ -58,6 +59,8 @@ export interface TurnPlan {
   onModelCall?: ((requested: ModelRef, reply: Pick<ModelAnswer, 'usage' | 'costUsd' | 'model'> | undefined) => void) | undefined;
   /** Called with the measurement of each prompt. */
   onWindow?: ((window: WindowMeasurement) => void) | undefined;
+  /** Called before a layer changes the prompt. */
+  startLayer?: StartLayer | undefined;
   /** Called for every step with tool calls and for every result, before the loop continues. */
   onCheckpoint?: (mark: CheckpointEntry) => Promise<void>;
   /** Returns messages merged since the last step. Called before each model call with the number of steps. */

@@ -53,7 +53,7 @@ export interface PlanTurnDeps extends RecentDeps {
   gate?: ((tools: ToolBox) => ToolBox) | undefined;
   /** Marked if the prompt contains text from outside. */
   taint?: Pick<TurnTaint, 'mark'>;
-  tracer?: Pick<TurnTracer, 'recordPrompt'>;
+  tracer?: Pick<TurnTracer, 'recordPrompt' | 'startLayer'>;
   /** Returns a note about the product documentation, for agents configured to have it. */
   documentation?: (() => string | undefined) | undefined;
 }
@@ -92,7 +92,7 @@ export async function planTurn(deps: PlanTurnDeps, options: PlanTurnOptions): Pr
     canPark: deps.gate !== undefined,
   };
   const [{ messages: before, earlier, promptMessage, window }, leftOut, context, reminder] = await Promise.all([
-    recent(deps, { ...options, hold: lease }),
+    recent({ ...deps, startLayer: deps.tracer?.startLayer }, { ...options, hold: lease }),
     renderDroppedMessages(deps.turns, turn),
     loadOrderedContext(deps.bodies, turn, deps.taint),
     deps.loadMemory?.(text),

@@ -4,6 +4,7 @@ import type { ModelRef, ToolCall } from '@switchyard/models';
 import type { OutputFinding } from '../screening/output-finding.ts';
 import type { CheckpointEntry } from '../model/checkpoint-log.ts';
 import type { WindowMeasurement } from '../context-window/window-guard.ts';
+import { createLayerRecorder, type StartLayer } from '../context/context-layers.ts';
 import { createPlanTracker } from './step-plan.ts';
 import type { TurnOutcome } from './turn-plan.ts';
 import type { FrameBody } from '../frames/frame-splitting.ts';
@@ -15,6 +16,8 @@ export type PromptTrace = TurnEvidence['told'];
 export interface TurnTracer {
   /** Records the prompt. */
   recordPrompt: (sent: PromptTrace) => void;
+  /** Starts the clock of a layer that builds the prompt. */
+  startLayer: StartLayer;
   /** Records the number and length of memories. */
   recordRecall: (recordFinding: NonNullable<TurnEvidence['recalled']>) => void;
   /** Records how full the context window is. */
@@ -65,6 +68,7 @@ export function createTurnTracer({ now, earlierSteps, pendingCalls = [], sep }: 
   let screened: Screened | undefined;
   let output: TurnEvidence['output'];
   const started = now();
+  const layers = createLayerRecorder(now);
   let dropped = 0;
   let open: Open | undefined;
   let noted = { input: 0, output: 0 };
@@ -90,6 +94,7 @@ export function createTurnTracer({ now, earlierSteps, pendingCalls = [], sep }: 
 
   return {
     recordPrompt: (what) => void (sent = what),
+    startLayer: layers.start,
     recordRecall: (found) => void (recalled = found),
     recordWindow: (measured) => void (window = measured),
     recordScreening: (what) => void (screened = screened && screened.score >= what.score ? screened : what),
@@ -124,12 +129,14 @@ export function createTurnTracer({ now, earlierSteps, pendingCalls = [], sep }: 
         Object.assign(last.step, { ms: now() - last.began, input: input - noted.input, output: output - noted.output });
       }
       const unlisted = steps[0]?.step === earlierSteps ? earlierSteps - 1 : earlierSteps;
+      const passes = layers.build();
       const plan = planned.plan(open?.step.step ?? 0, outcome !== undefined);
       return {
         ...(model ? { model: `${model.provider}/${model.modelId}` } : {}),
         ...(sent ? { told: sent } : {}),
         ...(recalled ? { recalled } : {}),
         ...(window ? { window } : {}),
+        ...(passes ? { layers: passes } : {}),
         ...(screened ? { screened } : {}),
         ...(output ? { output } : {}),
         ...(plan ? { plan } : {}),

@@ -46,7 +46,7 @@ export function createUsageRecorder({ spent, store, log }: UsageRecorderDeps): U
     };
     try {
       const emit = [{ name: 'usage:recorded' as const, payload }];
-      await spent.for({ tenant }).insert({ id, forgetAt: now + DAY_MS }, { emit, deferSync: true });
+      await spent.for({ tenant }).insert({ id, at: now, payload, forgetAt: now + DAY_MS }, { emit, deferSync: true });
     } catch (err) {
       const hint = 'the log line contains the usage';
       log.error({ err, tenant, usage: payload, errorKind: 'dependency', hint }, 'failed to record model usage');

@@ -37,10 +37,22 @@ export function applyCap(window: ModelWindow | undefined, { config }: Agent): Mo
 export function computeHistoryChars(window: ModelWindow | undefined, { config }: Agent): number {
   if (window === undefined) return config.maxContextChars;
   const { contextWindow } = window;
-  const { minVisibleOutputTokens } = config.contextEngine.budget;
-  const usual = Math.min(config.maxTokens ?? config.session.compaction.reserveTokens, contextWindow * ANSWER_SHARE);
-  const answer = Math.max(usual, getMinAnswerTokens(contextWindow, minVisibleOutputTokens));
+  const answer = computeAnswerTokens(contextWindow, config);
   return Math.min(config.maxContextChars, Math.max(0, Math.floor((contextWindow * (1 - SPARE_SHARE) - answer) * CHARS_PER_TOKEN)));
+}
+
+function computeAnswerTokens(contextWindow: number, { maxTokens, session, contextEngine }: Agent['config']): number {
+  const usual = Math.min(maxTokens ?? session.compaction.reserveTokens, contextWindow * ANSWER_SHARE);
+  return Math.max(usual, getMinAnswerTokens(contextWindow, contextEngine.budget.minVisibleOutputTokens));
+}
+
+/** Returns how the window of a model is divided, in tokens. The rest is for the conversation. */
+export function computeBudgets({ contextWindow }: ModelWindow, { config }: Agent) {
+  return {
+    windowTokens: contextWindow,
+    outputReserve: Math.floor(computeAnswerTokens(contextWindow, config)),
+    safetyMargin: Math.ceil(contextWindow * SPARE_SHARE),
+  };
 }
 
 /** Minimum tokens for the answer; in a very small window no more than its maximum share. */

@@ -7,6 +7,7 @@ import type { TurnDocument } from '../model/turn-document.ts';
 import { marked, MARK_CHARS } from '../screening/prompt-canary.ts';
 import { loadTexts, type Bodies } from '../model/stored-text.ts';
 import type { Exchange, Recall, SessionRef } from './exchange-cache.ts';
+import type { StartLayer } from './context-layers.ts';
 import { createMessageTruncator } from './oversized-message.ts';
 import type { Beginnings } from './history-prefix-cache.ts';
 import { countWithin, recentChars } from './compaction/compaction-limits.ts';
@@ -30,6 +31,7 @@ export interface RecentDeps {
   models: Models;
   recall: Recall;
   beginnings: Beginnings;
+  startLayer?: StartLayer | undefined;
 }
 
 interface RecentHistoryOptions {
@@ -55,6 +57,7 @@ function getHistoryTurns({ order }: TurnDocument): number {
  */
 export async function recent(deps: RecentDeps, { turn, hold, agent, model, text }: RecentHistoryOptions): Promise<Recent> {
   const { turns, bodies, recall, beginnings } = deps;
+  const recordHistory = deps.startLayer?.('history-window');
   const { lastSeq, messageCount } = hold.session;
   const maxTurns = getHistoryTurns(turn);
   const bounded = maxTurns < Infinity;
@@ -78,9 +81,14 @@ export async function recent(deps: RecentDeps, { turn, hold, agent, model, text 
     roots.length === 0 ? freshTailTurns : Math.max(freshTailTurns, countWithin(exchanges.map(getChars), recentChars(room, agent)));
   const fitting = fit({ summaries: roots, exchanges, getChars, anchorChars, freshTurns, room: remaining });
   const anchors = spokenIn(fitting.anchored ? first : []);
+  const summarised = roots.slice(roots.length - fitting.summaries);
   const keptItems = spokenIn(exchanges.slice(0, fitting.exchanges).toReversed());
-  const summaries = await beginnings.summaries(deps.summaries, hold.tenant, roots.slice(roots.length - fitting.summaries));
+  const recordSummaries = summarised.length === 0 ? undefined : deps.startLayer?.('summaries');
+  const summaries = await beginnings.summaries(deps.summaries, hold.tenant, summarised);
   const all = [...anchors, ...keptItems];
+  const foldedMessages = summarised.reduce((sum, { messages: covered }) => sum + covered, 0);
+  const foldedChars = summarised.reduce((sum, { chars, size }) => sum + Math.max(0, chars - size), 0);
+  recordSummaries?.({ messagesIn: foldedMessages, messagesOut: summaries.length, removedChars: foldedChars });
   const texts = await loadTexts(bodies, all);
   const words = all.map(({ role, ...one }, at): ModelMessage => ({ role, text: truncator.render(one, texts[at] ?? '') }));
   const earlier: ModelMessage[] = summaries.length === 0 ? [] : [{ role: 'user', text: renderSummaries(summaries, marked(hold.session)) }];
@@ -96,6 +104,7 @@ export async function recent(deps: RecentDeps, { turn, hold, agent, model, text 
     folded,
     leftOut: Math.max(0, messageCount - folded - all.length),
   };
+  recordHistory?.({ messagesIn: messageCount, messagesOut: all.length });
   const messages = [...words.slice(0, anchors.length), ...earlier, ...words.slice(anchors.length)];
   return { messages, earlier: maxTurns > 0 && (messageCount > all.length || truncator.hasTruncated), promptMessage: promptParts, window };
 }

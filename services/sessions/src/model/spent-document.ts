@@ -1,10 +1,13 @@
 import { z } from 'zod';
-import { collection } from '@switchyard/store';
+import { collection, json } from '@switchyard/store';
 import { instant } from './schema-fields.ts';
 
-/** Carries the event of model usage outside a durable turn through its outbox. */
+/** Model usage outside a durable turn. It carries its event through the outbox, and is kept for billing after the event log was lost. */
 export const SpentDocument = z.object({
   id: z.string(),
+  /** Time of the usage and payload of `usage:recorded`; absent on documents of earlier versions. */
+  at: instant.optional(),
+  payload: json(z.record(z.string(), z.unknown())).optional(),
   forgetAt: instant,
 });
 
@@ -14,5 +17,6 @@ export const spentCollection = collection({
   name: 'spent',
   schema: SpentDocument,
   key: 'id',
+  indexes: [{ fields: ['at'], across: true, sparse: true }],
   expires: { field: 'forgetAt', afterMs: 0 },
 });

@@ -7,6 +7,8 @@ import { Root } from './session-document.ts';
 export const SummaryDocument = Root.extend({
   epoch: z.string(),
   sessionKey: z.string(),
+  /** Absent on summaries of earlier versions. */
+  agentId: z.string().optional(),
   /** Ids of the summaries that it covers; empty when it covers turns. */
   children: z.array(z.string()),
   text: z.string(),
@@ -27,6 +29,11 @@ export const summaryCollection = collection({
   name: 'summaries',
   schema: SummaryDocument,
   key: 'id',
-  indexes: [{ fields: ['epoch'] }, { fields: ['undistilled'], across: true, sparse: true }],
+  indexes: [
+    { fields: ['epoch'] },
+    { fields: ['depth'] },
+    { fields: ['agentId', 'depth'], sparse: true },
+    { fields: ['undistilled'], across: true, sparse: true },
+  ],
   expires: { field: 'forgetAt', afterMs: 0 },
 });

@@ -140,6 +140,7 @@ export const turnCollection = collection({
     // Only turns that are done have a `seq`, so queued turns cost this index nothing. An epoch belongs to one session.
     { fields: ['epoch', 'seq'], sparse: true },
     { fields: ['state', 'createdAt'], across: true },
+    { fields: ['finishedAt'], across: true, sparse: true },
     { fields: ['keyUntil'], across: true, sparse: true },
     { fields: ['memoryPendingSince'], across: true, sparse: true },
     { fields: ['continuePendingSince'], across: true, sparse: true },

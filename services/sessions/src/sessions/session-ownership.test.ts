@@ -155,6 +155,11 @@ const rows: Record<string, readonly Row[]> = {
   'agent.cacheStats': [],
   'agent.getOperationModels': [],
   'budgets.spend': [],
+  'context.status': [],
+  'usage.list': [],
+  // Called for administrators by observability alone. Covered by tests/observability/replay.test.ts.
+  'turns.record': [],
+  'turns.replay': [],
   'dev.act': [],
   'dev.destroy': [],
   // These methods need the scope admin and name requests.

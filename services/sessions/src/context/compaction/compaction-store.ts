@@ -1,4 +1,4 @@
-import type { Documents } from '@switchyard/store';
+import type { Documents, OutboxEvent } from '@switchyard/store';
 import type { Root, SessionDocument } from '../../model/session-document.ts';
 
 /*
@@ -52,7 +52,7 @@ export interface Cost {
 export function publishRoots(
   sessions: Documents<SessionDocument>,
   { session: { key, epoch, lastSeq }, fence }: Claim,
-  { roots, chars, cost }: { roots: readonly Root[]; chars: number; cost: Cost },
+  { roots, chars, cost, event }: { roots: readonly Root[]; chars: number; cost: Cost; event: OutboxEvent },
 ): Promise<SessionDocument | null> {
   return sessions.update(
     { key, epoch, compactFence: fence },
@@ -60,6 +60,7 @@ export function publishRoots(
       set: { roots: [...roots], compactSeq: lastSeq },
       unset: ['compactUntil'],
       inc: { extraChars: chars, inputTokens: cost.input, outputTokens: cost.output, costUsd: cost.costUsd },
+      emit: [event],
     },
   );
 }

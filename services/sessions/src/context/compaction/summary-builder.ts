@@ -2,7 +2,7 @@ import { ServiceError } from '@switchyard/contracts';
 import type { Failover, ModelRef, Models } from '@switchyard/models';
 import { mintId } from '@switchyard/security';
 import type { Clock } from '@switchyard/service-kit';
-import type { Collection, Store } from '@switchyard/store';
+import type { Collection, OutboxEvent, Store } from '@switchyard/store';
 import type { Agent } from '../../agents/agent-directory.ts';
 import { askWithin, type Bounds } from '../../budgets/budgeted-model-call.ts';
 import type { UsageRecorder } from '../../budgets/usage-records.ts';
@@ -90,7 +90,8 @@ export async function makeOne(deps: MakingDeps, seen: SessionDocument, making: S
     const document = noted ? { ...made.document, undistilled: store.now() } : made.document;
     await summaries.insert(document);
     const chars = document.text.length;
-    const published = await publishRoots(sessions, claim, { roots, chars, cost });
+    const event = compactedEvent(document, { agentId: making.agent.agentId, startedAt: now, now: store.now() });
+    const published = await publishRoots(sessions, claim, { roots, chars, cost, event });
     if (published) deps.storage?.add({ tenant: making.tenant, client: published.createdBy }, chars);
     if (!published) await summaries.remove({ id: document.id });
     else if (noted) deps.distilling?.tell(making.tenant, published, document);
@@ -99,6 +100,26 @@ export async function makeOne(deps: MakingDeps, seen: SessionDocument, making: S
     await releaseCompaction(sessions, claim).catch(() => undefined);
     throw error;
   }
+}
+
+/** One summary enters the tree with each write, so that the event counts one. */
+function compactedEvent(
+  { sessionKey, depth }: SummaryDocument,
+  { agentId, startedAt, now }: { agentId: string; startedAt: number; now: number },
+): OutboxEvent {
+  return {
+    name: 'context:dag_compacted',
+    payload: {
+      agentId,
+      sessionKey,
+      leafSummariesCreated: depth === 0 ? 1 : 0,
+      condensedSummariesCreated: depth === 0 ? 0 : 1,
+      maxDepthReached: depth,
+      totalSummariesCreated: 1,
+      durationMs: Math.max(0, now - startedAt),
+      timestamp: now,
+    },
+  };
 }
 
 async function releaseClaim(deps: MakingDeps, making: SummaryTask, claim: Claim): Promise<null> {
@@ -257,9 +278,9 @@ interface Hanging {
 }
 
 function hung({ session }: Claim, fold: Fold, { text, taint, now }: Hanging): { document: SummaryDocument; roots: Root[] } {
-  const { key: sessionKey, epoch, roots: before = [] } = session;
+  const { key: sessionKey, agentId, epoch, roots: before = [] } = session;
   const id = mintId('sum');
   const { root, roots } = folded(before, fold, { id, size: sizeOfLine({ id, text, taint }) });
   const children = (fold.roots ?? []).map(({ id }) => id);
-  return { document: { ...root, epoch, sessionKey, children, text, taint, createdAt: now }, roots };
+  return { document: { ...root, epoch, sessionKey, agentId, children, text, taint, createdAt: now }, roots };
 }

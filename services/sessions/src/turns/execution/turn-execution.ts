@@ -256,6 +256,7 @@ async function execute(
     onFinding: looking.recordFinding,
     onModelCall: meter.record,
     onWindow: witness.recordWindow,
+    startLayer: witness.startLayer,
   };
   const models = retryDuringOutages(accessModels(deps, principal, agent), {
     clock: deps.clock,
