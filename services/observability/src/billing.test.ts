@@ -113,3 +113,15 @@ test('sums of a cent are exact', async () => {
   await waitForCalls(app, 30);
   assert.equal((await app.service.bus.call('obs.billing.total', {})).totalCost, 0.3);
 });
+
+test('publishes the cost of each provider and the activity of channels once per period', async () => {
+  await using app = await startObservability({ snapshotMs: 50 });
+  await recordTurns(app);
+  const snapshot = await app.service.nextEvent('diagnostic:billing_snapshot');
+  assert.equal(
+    snapshot.totalCost,
+    snapshot.providers.reduce((sum, { totalCost }) => sum + totalCost, 0),
+  );
+  assert.ok(snapshot.providers.some(({ provider, callCount }) => provider === 'openai' && callCount > 0));
+  assert.deepEqual((await app.service.nextEvent('diagnostic:channel_health')).channels, []);
+});

@@ -51,13 +51,20 @@ export interface ObservabilityAppOptions {
   as?: Principal;
   /** Processes that ingest the same log into the same database. */
   replicas?: number;
+  snapshotMs?: number;
 }
 
 /** Starts the service on an event log that the test writes. */
-export async function startObservability({ data, env = {}, as, replicas = 1 }: ObservabilityAppOptions = {}): Promise<ObservabilityApp> {
+export async function startObservability({
+  data,
+  env = {},
+  as,
+  replicas = 1,
+  snapshotMs,
+}: ObservabilityAppOptions = {}): Promise<ObservabilityApp> {
   await using stack = new AsyncDisposableStack();
   const service = stack.use(
-    await testService(defineObservability({ ingestMs: INGEST_MS }), {
+    await testService(defineObservability({ ingestMs: INGEST_MS, ...(snapshotMs === undefined ? {} : { snapshotMs }) }), {
       as: as ?? principal({ scopes: ['*'] }),
       env,
       async prepare(host) {
@@ -86,6 +93,7 @@ export async function startObservability({ data, env = {}, as, replicas = 1 }: O
         settings: () => observability,
         log: silentLogger(),
         clock: systemClock,
+        now: () => store.now(),
         intervalMs: INGEST_MS,
       }),
     );

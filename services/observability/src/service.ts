@@ -9,25 +9,31 @@ import {
   obsBillingUsage24h,
   obsGetCacheStats,
 } from './handlers/obs-billing.ts';
+import { obsContextDag, obsContextPipeline } from './handlers/obs-context.ts';
+import { obsBundle } from './handlers/obs-bundle.ts';
+import { obsReplay } from './handlers/obs-replay.ts';
 import { obsDiagnostics } from './handlers/obs-diagnostics.ts';
 import { obsExplain } from './handlers/obs-explain.ts';
 import { obsFleetHealth } from './handlers/obs-fleet-health.ts';
 import { obsReset, obsResetTable } from './handlers/obs-reset.ts';
 import { obsTraceSearch } from './handlers/obs-trace-search.ts';
 import { obsChannelsAll, obsChannelsGet, obsChannelsStale, obsDeliveryRecent, obsDeliveryStats } from './handlers/obs-traffic.ts';
+import { startSnapshots } from './snapshots/publish-snapshots.ts';
 import { startIngest } from './ingest/ingest.ts';
 
 const INGEST_INTERVAL_MS = 1_000;
+const SNAPSHOT_INTERVAL_MS = 300_000;
 
 export interface ObservabilityOptions {
   ingestMs?: number;
+  snapshotMs?: number;
 }
 
 /** Bills model usage and explains failed turns from the event log. */
 export const observability = defineObservability();
 
-/** The service with another interval, for tests. */
-export function defineObservability({ ingestMs = INGEST_INTERVAL_MS }: ObservabilityOptions = {}) {
+/** The service with other intervals, for tests. */
+export function defineObservability({ ingestMs = INGEST_INTERVAL_MS, snapshotMs = SNAPSHOT_INTERVAL_MS }: ObservabilityOptions = {}) {
   return defineService({
     contract,
     version: '0.1.0',
@@ -42,8 +48,9 @@ export function defineObservability({ ingestMs = INGEST_INTERVAL_MS }: Observabi
       });
       const now = (): number => store.now();
       const ingestSettings = (): (typeof settings.current)['observability'] => settings.current.observability;
-      own.use(await startIngest({ ...documents, bus, log, settings: ingestSettings, clock: systemClock, intervalMs: ingestMs }));
+      own.use(await startIngest({ ...documents, bus, log, settings: ingestSettings, clock: systemClock, now, intervalMs: ingestMs }));
       const deps = { ...documents, now };
+      own.use(startSnapshots({ ...deps, bus, log, clock: systemClock, intervalMs: snapshotMs }));
       const retentionDays = (): number => ingestSettings().persistence.retentionDays;
       return {
         'obs.billing.total': obsBillingTotal(deps),
@@ -56,6 +63,10 @@ export function defineObservability({ ingestMs = INGEST_INTERVAL_MS }: Observabi
         'obs.explain': obsExplain(deps),
         'obs.fleet.health': obsFleetHealth({ ...deps, bus, retentionDays }),
         'obs.diagnostics': obsDiagnostics(deps),
+        'obs.context.pipeline': obsContextPipeline({ ...deps, bus }),
+        'obs.context.dag': obsContextDag({ ...deps, bus }),
+        'obs.replay': obsReplay({ bus }),
+        'obs.bundle': obsBundle({ ...deps, bus }),
         'obs.reset': obsReset(deps),
         'obs.reset.table': obsResetTable(deps),
         'obs.channels.all': obsChannelsAll,

@@ -93,6 +93,8 @@ export const HourDocument = z.object({
   at: instant,
   expiresAt: instant,
   ...position,
+  /** Number of changes, so that no replica overwrites the change of another one. */
+  revision: Count.optional(),
   entries: json(z.array(HourEntry)),
 });
 export type HourDocument = z.infer<typeof HourDocument>;
@@ -126,12 +128,24 @@ export const diagnosticCollection = collection({
   name: 'diagnostics',
   schema: DiagnosticDocument,
   key: 'diagnosticId',
-  indexes: [{ fields: ['at'] }, { fields: ['category', 'at'] }, { fields: ['sessionKey', 'at'], sparse: true }],
+  indexes: [
+    { fields: ['at'] },
+    { fields: ['category', 'at'] },
+    { fields: ['eventType', 'agentId', 'at'] },
+    { fields: ['sessionKey', 'at'], sparse: true },
+  ],
   expires: { field: 'expiresAt', afterMs: 0 },
 });
 
 /** How far the event log is ingested. */
-export const PositionDocument = z.object({ name: z.string(), ...position });
+export const PositionDocument = z.object({
+  name: z.string(),
+  ...position,
+  /** When the log stored the last ingested event, or when the rows of a tenant were deleted. */
+  at: instant.optional(),
+  /** Set after the log was lost: usage since this instant has to be read from its owner. */
+  recoverFrom: instant.optional(),
+});
 export type PositionDocument = z.infer<typeof PositionDocument>;
 
 export const positionCollection = collection({ name: 'positions', schema: PositionDocument, key: 'name' });

@@ -1,6 +1,7 @@
 import type { Handler } from '@switchyard/bus';
 import { toUsd } from '../billing/pico.ts';
 import { readLastDay, readSessionUsage, readUsage, toBillingTotal, type BillingDeps } from '../billing/read-billing.ts';
+import { getProvider } from '../billing/provider.ts';
 import { addAll, groupSums } from '../billing/usage-sums.ts';
 import type { ModelSum } from '../documents/collections.ts';
 
@@ -86,9 +87,4 @@ function toModelRow({ model, input, output, calls, costPico }: ModelSum) {
 
 function rate(part: number, whole: number): number {
   return whole === 0 ? 0 : part / whole;
-}
-
-/** Returns the provider of `provider/model`; `unknown` for calls whose model is unknown. */
-function getProvider(model: string): string {
-  return model === '' ? 'unknown' : (model.split('/', 1)[0] ?? model);
 }

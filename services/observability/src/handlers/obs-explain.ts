@@ -14,15 +14,27 @@ const MAX_FULL_ENTRIES = 5_000;
 /** Explains a session. A trace id is resolved to its session first, so that both give the same report. */
 export function obsExplain(deps: SearchDeps): Handler<'obs.explain'> {
   return async ({ sessionKey, traceId, depth, includeSynthetic }, { principal }) => {
-    const { filter, session } = await resolve(deps, principal, { sessionKey, traceId });
-    const visible = includeSynthetic ? filter : { ...filter, synthetic: null };
-    const documents = deps.records.for(principal);
-    const { records, unreadTurns } = await readNewest(documents, visible);
+    const { records, session, unreadTurns } = await readSessionRecords(deps, principal, { sessionKey, traceId, includeSynthetic });
     const options = { sessionKey: session ?? null, traceId: traceId ?? null, unreadTurns };
     const report = explainSession(records, options);
     if (depth === 'summary') return boundReport(report);
     return { ...report, failures: report.failures.slice(0, MAX_FULL_ENTRIES), offloads: report.offloads.slice(0, MAX_FULL_ENTRIES) };
   };
+}
+
+/** Reads the newest turns of a session. A trace id is resolved to its session. */
+export async function readSessionRecords(
+  deps: SearchDeps,
+  principal: Principal,
+  {
+    sessionKey,
+    traceId,
+    includeSynthetic = true,
+  }: { sessionKey: string | undefined; traceId: string | undefined; includeSynthetic?: boolean },
+): Promise<{ records: RecordDocument[]; session: string | undefined; unreadTurns: number }> {
+  const { filter, session } = await resolve(deps, principal, { sessionKey, traceId });
+  const visible = includeSynthetic ? filter : { ...filter, synthetic: null };
+  return { session, ...(await readNewest(deps.records.for(principal), visible)) };
 }
 
 async function resolve(

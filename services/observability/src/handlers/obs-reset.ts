@@ -1,12 +1,14 @@
 import type { Ctx, Handler } from '@switchyard/bus';
 import type { EventPayload, Input, Principal } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
-import type { DiagnosticDocument, HourDocument, RecordDocument } from '../documents/collections.ts';
+import type { DiagnosticDocument, HourDocument, PositionDocument, RecordDocument } from '../documents/collections.ts';
+import { RESET_POSITION } from '../ingest/recover-usage.ts';
 
 export interface ResetDeps {
   records: Collection<RecordDocument>;
   hours: Collection<HourDocument>;
   diagnostics: Collection<DiagnosticDocument>;
+  positions: Collection<PositionDocument>;
   now: () => number;
 }
 
@@ -42,7 +44,11 @@ async function deleteTable(deps: ResetDeps, caller: Principal, table: Table): Pr
 }
 
 /** Deletes the rows, then their rollups, so that an hour that is folded meanwhile is deleted as well. */
-async function deleteUsage({ records, hours }: ResetDeps, caller: Principal): Promise<number> {
+async function deleteUsage({ records, hours, positions, now }: ResetDeps, caller: Principal): Promise<number> {
+  const reset = { name: RESET_POSITION, log: '', seq: 0, at: now() };
+  const documents = positions.for(caller);
+  // Usage before this instant is not recovered after the event log was lost.
+  if (!(await documents.update({ name: RESET_POSITION }, { set: { at: reset.at } }))) await documents.insert(reset);
   const rows = await records.for(caller).remove({});
   await hours.for(caller).remove({});
   return rows;

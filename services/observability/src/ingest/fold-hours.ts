@@ -2,39 +2,91 @@ import { ServiceError } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
 import type { HourDocument, HourEntry, RecordDocument } from '../documents/collections.ts';
 import { HOUR_MS, toHourId } from '../billing/hour.ts';
+import { readAll } from '../billing/read-billing.ts';
 import { groupSums } from '../billing/usage-sums.ts';
+
+export interface FoldDeps {
+  records: Collection<RecordDocument>;
+  hours: Collection<HourDocument>;
+}
 
 export interface TenantRecord {
   tenant: string;
   record: RecordDocument;
 }
 
+/** Log name of rows that were read from their owner after the event log was lost. They have no sequence number. */
+export const RECOVERED = 'recovered';
+
+/** Sums of an hour, and the position in the log up to which they are complete. */
+type HourSums = Pick<HourDocument, 'log' | 'seq' | 'entries' | 'expiresAt'>;
+
 /**
  * Adds records to the hours in which the log stored them. An hour refuses a record up to the sequence number that it contains, so that a
- * replay changes no sum and several replicas may fold the same log. Records come in the order of the log.
+ * replay changes no sum and several replicas may fold the same log. Records come in the order of the log. After a change of the log the
+ * hour is computed from its rows, because sequence numbers of two logs cannot be compared.
  */
-export async function foldHours(hours: Collection<HourDocument>, records: readonly TenantRecord[]): Promise<void> {
+export async function foldHours(deps: FoldDeps, records: readonly TenantRecord[]): Promise<void> {
   const groups = Map.groupBy(records, ({ tenant, record }) => JSON.stringify([tenant, toHourId(record.at)]));
-  await Promise.all(Array.from(groups.values(), (group) => foldHour(hours, group)));
+  await Promise.all(Array.from(groups.values(), (group) => foldHour(deps, group)));
 }
 
-async function foldHour(hours: Collection<HourDocument>, group: readonly TenantRecord[]): Promise<void> {
+async function foldHour(deps: FoldDeps, group: readonly TenantRecord[]): Promise<void> {
   const [first] = group;
   if (first === undefined) return;
-  const documents = hours.for({ tenant: first.tenant });
   const hourId = toHourId(first.record.at);
+  await changeHour(deps, { tenant: first.tenant, hourId }, async (existing) => {
+    const { log } = first.record;
+    const fresh = existing?.log === log ? group.filter(({ record }) => record.seq > existing.seq) : group;
+    const last = fresh.at(-1)?.record;
+    if (last === undefined) return undefined;
+    const { seq, expiresAt } = last;
+    if (existing && existing.log !== log) return sumRows(deps, { tenant: first.tenant, hourId }, { log, seq });
+    return { log, seq, expiresAt, entries: addEntries(existing?.entries ?? [], fresh) };
+  });
+}
+
+interface HourKey {
+  tenant: string;
+  hourId: string;
+}
+
+/** Computes the sums of an hour anew from its rows, for rows that came without a position in the log. */
+export async function rebuildHour(deps: FoldDeps, key: HourKey): Promise<void> {
+  await changeHour(deps, key, (existing) => {
+    const { log, seq } = existing ?? { log: RECOVERED, seq: 0 };
+    return sumRows(deps, key, { log, seq });
+  });
+}
+
+/** Sums the rows of an hour, without those of the log after its position: they are added when they are folded. */
+async function sumRows({ records }: FoldDeps, { tenant, hourId }: HourKey, { log, seq }: Pick<HourSums, 'log' | 'seq'>): Promise<HourSums> {
+  const at = Number(hourId) * HOUR_MS;
+  let entries: HourEntry[] = [];
+  let expiresAt = 0;
+  for await (const record of readAll(records.for({ tenant }), { at: { gte: at, lt: at + HOUR_MS } }, 'at')) {
+    if (record.log === log && record.seq > seq) continue;
+    entries = addEntries(entries, [{ tenant, record }]);
+    expiresAt = Math.max(expiresAt, record.expiresAt);
+  }
+  return { log, seq, expiresAt, entries };
+}
+
+/** Applies a change to an hour, again after another replica has changed it. */
+async function changeHour(
+  { hours }: FoldDeps,
+  { tenant, hourId }: HourKey,
+  change: (existing: HourDocument | undefined) => Promise<HourSums | undefined>,
+): Promise<void> {
+  const documents = hours.for({ tenant });
   for (;;) {
-    const existing = await documents.get(hourId);
-    const isSameLog = existing?.log === first.record.log;
-    const fresh = group.filter(({ record }) => !isSameLog || record.seq > existing.seq);
-    const last = fresh.at(-1);
-    if (last === undefined) return;
-    const { log, seq } = last.record;
-    const entries = addEntries(existing?.entries ?? [], fresh);
+    const existing = (await documents.get(hourId)) ?? undefined;
+    const sums = await change(existing);
+    if (sums === undefined) return;
     if (existing) {
-      const guard = { hourId, log: existing.log, seq: existing.seq };
-      if (await documents.update(guard, { set: { log, seq, entries } })) return;
-    } else if (await insertHour({ hourId, at: Number(hourId) * HOUR_MS, expiresAt: last.record.expiresAt, log, seq, entries })) return;
+      const guard = { hourId, log: existing.log, seq: existing.seq, revision: existing.revision ?? null };
+      if (await documents.update(guard, { set: { ...sums, revision: (existing.revision ?? 0) + 1 } })) return;
+    } else if (sums.entries.length === 0 || (await insertHour({ hourId, at: Number(hourId) * HOUR_MS, ...sums }))) return;
   }
 
   async function insertHour(hour: HourDocument): Promise<boolean> {

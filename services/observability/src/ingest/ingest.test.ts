@@ -52,3 +52,17 @@ test('keeps an event of another version unfolded', async () => {
     [['turn:ended', 'turn_new']],
   );
 });
+
+test('a clock that jumps changes no hour, because hours have the time of the log', async () => {
+  await using app = await startObservability();
+  const usage = { calls: 1, input: 10, output: 1, costUsd: 0.1 };
+  const year = 365 * 86_400_000;
+  for (const [n, jump] of [0, -year, year].entries()) {
+    const finishedAt = Date.now() + jump;
+    await endTurn(app, { turnId: getTurnId(n), createdAt: finishedAt - 5, startedAt: finishedAt + 1_000, finishedAt, usage });
+  }
+  await waitForCalls(app, 3);
+  assert.equal((await readTotal(app, { sinceMs: 3_600_000 })).callCount, 3);
+  const { rows } = await app.service.bus.call('obs.trace.search', { where: 'duration=0' });
+  assert.equal(rows.length, 3, 'a turn that ended before it started lasted no time');
+});

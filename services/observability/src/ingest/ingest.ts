@@ -5,6 +5,7 @@ import type { Collection, Documents } from '@switchyard/store';
 import { counter, observe, type Logger } from '@switchyard/telemetry';
 import type { DiagnosticDocument, HourDocument, PositionDocument, RecordDocument } from '../documents/collections.ts';
 import { foldHours, type TenantRecord } from './fold-hours.ts';
+import { getRecoveryStart, recoverUsage } from './recover-usage.ts';
 import { createPriceReader, type PriceList } from './price-list.ts';
 import { keepUnreadable, readDiagnostic } from './read-diagnostic.ts';
 import { readRecord, type LogPlace } from './read-record.ts';
@@ -25,6 +26,8 @@ export interface IngestDeps {
   settings: () => Sections['observability'];
   log: Logger;
   clock: Clock;
+  /** Wall-clock time of the store. */
+  now: () => number;
   intervalMs: number;
 }
 
@@ -33,10 +36,7 @@ export interface Ingest extends AsyncDisposable {
   run(): Promise<void>;
 }
 
-interface Position {
-  log: string;
-  seq: number;
-}
+type Position = Pick<PositionDocument, 'log' | 'seq' | 'recoverFrom'>;
 
 /**
  * Copies usage and diagnostic events from the event log into the database. It is the only writer of records and hours, and every replica
@@ -50,12 +50,14 @@ export async function startIngest(deps: IngestDeps): Promise<Ingest> {
   const lag = { events: 0 };
   const stopLag = observe('switchyard.observability.lag', {}, () => lag.events);
   let running: Promise<void> | undefined;
+  let recovering: Promise<void> | undefined;
 
   async function readLog(): Promise<void> {
     if (!deps.settings().persistence.enabled) return;
     for (;;) {
       const current = await events.position();
       const position = await openPosition(deps, stored, current.name);
+      if (position.recoverFrom !== undefined) recovering ??= recover(position.recoverFrom).finally(() => (recovering = undefined));
       lag.events = Math.max(0, current.seq - position.seq);
       if (lag.events === 0) return;
       const lost = current.firstSeq - position.seq - 1;
@@ -63,7 +65,20 @@ export async function startIngest(deps: IngestDeps): Promise<Ingest> {
       const page = await readPage(events, position);
       if (page.length === 0) return;
       await ingestPage(deps, await readPrices(), { log: current.name, page });
-      await advance(stored, position, { log: current.name, seq: page.at(-1)?.seq ?? position.seq });
+      const { seq, at } = page.at(-1) ?? { seq: position.seq, at: deps.now() };
+      await advance(stored, position, { log: current.name, seq, at });
+    }
+  }
+
+  /** Runs beside the reading of the log, because the owner of the usage may not be there yet. Another run follows a failed one. */
+  async function recover(since: number): Promise<void> {
+    try {
+      const rows = await recoverUsage(deps, { since, prices: await readPrices(), retentionMs: getRetentionMs(deps) });
+      await stored.update({ name: POSITION, recoverFrom: since }, { unset: ['recoverFrom'] });
+      if (rows > 0) count('recovered', rows);
+      if (rows > 0) logger.info({ rows }, 'recovered usage whose events were lost with the event log');
+    } catch (err) {
+      logger.debug({ err }, 'usage cannot be recovered yet; retrying');
     }
   }
 
@@ -88,6 +103,9 @@ export async function startIngest(deps: IngestDeps): Promise<Ingest> {
       arrivals.unsubscribe();
       await polling[Symbol.asyncDispose]();
       await running?.catch(() => undefined);
+      // Events that were published until now are in no log of the next process.
+      await readLog().catch(() => undefined);
+      await recovering;
     },
   };
 }
@@ -96,14 +114,21 @@ async function readPage(events: Log, { seq }: Position): Promise<LogEntry[]> {
   return events.page(subjects.events, seq + 1, PAGE_SIZE);
 }
 
-/** Returns the position in this log. After the log was recreated, the rows of the old one are folded and the new one is read from its start. */
+/**
+ * Returns the position in this log. After the log was recreated, the rows of the old one are folded, the new one is read from its start, and
+ * usage is recovered that the old one contained and this service had not read.
+ */
 async function openPosition(deps: IngestDeps, stored: Documents<PositionDocument>, log: string): Promise<Position> {
   const existing = await stored.get(POSITION);
   if (existing?.log === log) return existing;
   if (existing) {
     await foldRest(deps, existing);
-    await stored.update({ name: POSITION, log: existing.log }, { set: { log, seq: 0 } });
-  } else await stored.insert({ name: POSITION, log, seq: 0 }).catch(ignoreExisting);
+    const recoverFrom = getRecoveryStart(existing);
+    await stored.update(
+      { name: POSITION, log: existing.log },
+      { set: { log, seq: 0, ...(recoverFrom === undefined ? {} : { recoverFrom }) } },
+    );
+  } else await stored.insert({ name: POSITION, log, seq: 0, at: deps.now() }).catch(ignoreExisting);
   return (await stored.get(POSITION)) ?? { log, seq: 0 };
 }
 
@@ -114,20 +139,24 @@ async function foldRest({ records, hours }: IngestDeps, { log, seq }: Position):
     const last = items.at(-1);
     if (last === undefined) return;
     await foldHours(
-      hours,
+      { records, hours },
       items.map(({ tenant, ...record }) => ({ tenant, record })),
     );
     from = last.seq;
   }
 }
 
-function advance(stored: Documents<PositionDocument>, from: Position, to: Position): Promise<unknown> {
-  return stored.update({ name: POSITION, log: from.log, seq: { lt: to.seq } }, { set: { seq: to.seq } });
+function advance(stored: Documents<PositionDocument>, from: Position, { seq, at }: Position & { at: number }): Promise<unknown> {
+  return stored.update({ name: POSITION, log: from.log, seq: { lt: seq } }, { set: { seq, at } });
+}
+
+function getRetentionMs({ settings }: IngestDeps): number {
+  return settings().persistence.retentionDays * DAY_MS;
 }
 
 /** Stores a page of the log: first the rows, then the hours, so that an interrupted page is folded again from its rows. */
 async function ingestPage(deps: IngestDeps, prices: PriceList, { log, page }: { log: string; page: readonly LogEntry[] }): Promise<void> {
-  const retentionMs = deps.settings().persistence.retentionDays * DAY_MS;
+  const retentionMs = getRetentionMs(deps);
   const writes: Promise<TenantRecord | undefined>[] = [];
   for (const entry of page) {
     const place = { log, seq: entry.seq, at: entry.at, expiresAt: entry.at + retentionMs };
@@ -135,7 +164,7 @@ async function ingestPage(deps: IngestDeps, prices: PriceList, { log, page }: { 
     if (write) writes.push(write);
   }
   const stored = (await Promise.all(writes)).filter((one) => one !== undefined);
-  await foldHours(deps.hours, stored);
+  await foldHours(deps, stored);
 }
 
 /** Stores what an entry contains. Resolves to the record that its hour must contain. */
@@ -176,7 +205,7 @@ async function storeRecord(records: Collection<RecordDocument>, { tenant, record
   }
 }
 
-type Outcome = 'record' | 'diagnostic' | 'unreadable' | 'ignored' | 'lost';
+type Outcome = 'record' | 'diagnostic' | 'unreadable' | 'ignored' | 'lost' | 'recovered';
 
 function count(outcome: Outcome, events = 1): undefined {
   counter('switchyard.observability.events', { outcome }).add(events);

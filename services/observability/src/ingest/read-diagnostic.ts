@@ -2,11 +2,15 @@ import type { EventName } from '@switchyard/contracts';
 import type { DiagnosticDocument } from '../documents/collections.ts';
 import type { LogPlace } from './read-record.ts';
 
+/** A summary replaced a part of a conversation. */
+export const COMPACTED = 'context:dag_compacted';
+
 /** The category of each event that is kept for diagnosis. Texts of conversations and tool calls are not among them. */
 const CATEGORIES: ReadonlyMap<string, string> = new Map<EventName, string>([
   ['session:created', 'session'],
   ['session:expired', 'session'],
   ['execution:aborted', 'session'],
+  [COMPACTED, 'context'],
   ['response:filtered', 'message'],
   ['provider:degraded', 'model_health'],
   ['provider:recovered', 'model_health'],

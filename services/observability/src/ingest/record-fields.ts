@@ -1,19 +1,9 @@
-import type { EventPayload } from '@switchyard/contracts';
+import { LIMIT_FINISH_REASONS, type EventPayload } from '@switchyard/contracts';
 
 type EndedTurn = EventPayload<'turn:ended'>;
 
 /** Finish reasons of turns that a limit ended before they were complete. */
-const DEGRADED_FINISHES: ReadonlySet<string> = new Set<NonNullable<EndedTurn['finishReason']>>([
-  'max_steps',
-  'budget_exceeded',
-  'budget_exhausted',
-  'circuit_open',
-  'provider_degraded',
-  'context_loop',
-  'context_exhausted',
-  'output_starved',
-  'error',
-]);
+const DEGRADED_FINISHES: ReadonlySet<string> = new Set<NonNullable<EndedTurn['finishReason']>>([...LIMIT_FINISH_REASONS, 'error']);
 
 /** Names the error of a turn that ended badly: the reason of its failure, or the limit that ended it. */
 export function describeError({ state, failure, finishReason }: EndedTurn): string | undefined {
