@@ -168,6 +168,21 @@ export const commands = {
     summary: 'shows usage and cost by provider and model',
     load: async () => (await import('./commands/observability/cost.ts')).cost,
   },
+  replay: {
+    usage: 'replay <dir>',
+    summary: 'replays recorded turns and reports differences',
+    load: async () => (await import('./commands/observability/replay.ts')).replay,
+  },
+  bundle: {
+    usage: 'bundle <turn or session>',
+    summary: 'writes the evidence of an incident to a folder',
+    load: async () => (await import('./commands/observability/bundle.ts')).bundle,
+  },
+  observations: {
+    usage: 'observations [reset]',
+    summary: 'counts and deletes stored observations',
+    load: async () => (await import('./commands/observability/observations.ts')).observations,
+  },
   top: {
     usage: 'top',
     summary: 'shows the last hour of the fleet, live',

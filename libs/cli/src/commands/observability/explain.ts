@@ -6,7 +6,7 @@ import { drawWaterfall } from './waterfall.ts';
 type Report = CallResult<'obs.explain'>;
 
 /** Turn ids, which are the trace ids of `obs.explain`. Anything else is a session key. */
-const TURN_ID = /^turn_[0-9A-Za-z]{22}$/;
+export const TURN_ID = /^turn_[0-9A-Za-z]{22}$/;
 
 export const explain = reportCommand({
   name: 'explain',

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import { publicMethods, type MethodName, type MethodSpec } from '@switchyard/contracts';
+import { tempDir } from '@switchyard/testkit';
 import { runCommand, startServer, TOKEN, type Call } from '../../command.fixture.ts';
 
 const cwd = tmpdir();
@@ -10,6 +13,11 @@ const run = (url: string, ...args: string[]) => runCommand([...args, '--url', ur
 function getExample(method: MethodName): Record<string, unknown> {
   const { examples } = (publicMethods.get(method) ?? assert.fail(method)).spec as MethodSpec;
   return examples[0]?.result as Record<string, unknown>;
+}
+
+function getParams(method: MethodName): unknown {
+  const { examples } = (publicMethods.get(method) ?? assert.fail(method)).spec as MethodSpec;
+  return examples[0]?.params;
 }
 
 test('explain names the cause, the next steps and draws the steps', async () => {
@@ -93,4 +101,61 @@ test('cost prints a table or values for a spreadsheet, and says what is missing'
   const csv = await run(server.url, 'cost', '--csv');
   assert.equal(csv.stdout, `provider,model,calls,tokens,cost_usd\nopenai,openai/gpt-5,240,512000,1.84\nopenai,"'=cmd,""x""",1,1,0\n`);
   assert.equal((await run(server.url, 'cost', '--since', 'long')).code, 2);
+});
+
+test('observations reset shows the counts, requires confirmation and calls the method of the table', async () => {
+  const calls: string[] = [];
+  const replies: Record<string, unknown> = {
+    'obs.billing.total': { totalCost: 1, totalTokens: 2, callCount: 40, totalCacheSaved: 0 },
+    'obs.delivery.stats': { total: 3, successes: 3, failures: 0, avgLatencyMs: 1 },
+    'obs.diagnostics': { events: [], counts: { change: 5, session: 7 } },
+    'obs.channels.all': { channels: [] },
+    'obs.reset': { reset: true, rowsDeleted: { tokenUsage: 40, delivery: 3, diagnostics: 12, channels: 0 } },
+    'obs.reset.table': { reset: true, table: 'diagnostics', rowsDeleted: 12 },
+  };
+  await using server = await startServer({ call: ({ method }) => (calls.push(method), replies[method]) });
+  const refused = await run(server.url, 'observations', 'reset');
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /deletes 40 billed model calls, 3 deliveries, 12 diagnostic events, 0 channels\. Confirm with --yes/);
+  assert.ok(!calls.includes('obs.reset'));
+  assert.equal((await run(server.url, 'observations', 'reset', '--yes')).stdout, '55 rows deleted\n');
+  assert.equal((await run(server.url, 'observations', 'reset', 'diagnostics', '--yes')).stdout, '12 rows deleted\n');
+  assert.equal((await run(server.url, 'observations', 'reset', 'everything', '--yes')).code, 2);
+  assert.match((await run(server.url, 'observations')).stdout, /diagnostics {2,}12/);
+});
+
+test('replay records a turn into a folder and fails for a recording that differs', async () => {
+  await using directory = await tempDir();
+  const dir = join(directory.path, 'turns');
+  const { recording } = getParams('obs.replay') as { recording: { turnId: string; message: string } };
+  const difference = { step: 0, field: 'tools.web_fetch', expected: '9f2c1e7ab04d', received: 'not offered' };
+  await using server = await startServer({
+    call: ({ params }) => {
+      const supplied = params['recording'] as typeof recording | undefined;
+      const differs = supplied?.message === 'changed';
+      return { traceId: recording.turnId, steps: 1, difference: differs ? difference : null, ...(supplied ? {} : { recording }) };
+    },
+  });
+  assert.equal((await run(server.url, 'replay', dir)).code, 2);
+  assert.equal((await run(server.url, 'replay', dir, '--record', recording.turnId)).code, 0);
+  const equal = await run(server.url, 'replay', dir);
+  assert.deepEqual([equal.code, /turn_\w+\.json {2}equal/.test(equal.stdout)], [0, true]);
+  writeFileSync(join(dir, 'other.json'), JSON.stringify({ ...recording, message: 'changed' }));
+  const { code, stdout, stderr } = await run(server.url, 'replay', dir);
+  assert.equal(code, 1);
+  assert.match(stdout, /other\.json {2,}step 0, tools\.web_fetch: expected 9f2c1e7ab04d, got not offered/);
+  assert.match(stderr, /1 of 2 recorded turns differ/);
+});
+
+test('bundle writes its files into a folder and never outside of it', async () => {
+  await using directory = await tempDir();
+  const example = getExample('obs.bundle');
+  const files = [
+    { name: 'manifest.json', content: '{}', sha256: 'a' },
+    { name: '../outside.txt', content: 'x', sha256: 'b' },
+  ];
+  await using server = await startServer({ call: () => ({ ...example, files }) });
+  const dir = join(directory.path, 'incident');
+  assert.equal((await run(server.url, 'bundle', 'default:alice:gateway', '--out', dir)).code, 0);
+  assert.deepEqual(readdirSync(dir).toSorted(), ['manifest.json', 'outside.txt']);
 });
