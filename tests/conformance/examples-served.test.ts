@@ -58,6 +58,8 @@ const TESTED_ELSEWHERE: ReadonlySet<string> = new Set([
   'obs.channels.get', // services/observability/src
   'obs.explain', // tests/observability
   'obs.fleet.health', // services/observability/src
+  'obs.replay', // tests/observability
+  'obs.bundle', // tests/observability
   // They name an agent and a running run. services/sessions/src/subagents
   'session.spawn',
   'subagent.kill',

@@ -38,6 +38,15 @@ export async function startObserved({ agent, settings, timing, env, data }: Obse
   return { ...app, bus: app.bus, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
+/** Resolves when a condition holds that no event announces. */
+export async function waitUntil(condition: () => Promise<boolean>, what: string): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`waited too long for ${what}`);
+    await new Promise((resolve) => void setTimeout(resolve, INGEST_MS));
+  }
+}
+
 /** Sends a message and waits for the report of its session, whether the turn fails or not. */
 export async function explainTurn(app: TestService, message: string): Promise<Report> {
   await app.bus.call('agent.execute', { message }).catch(() => undefined);

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { cpSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { startUpstream, tempDir, type Upstream } from '@switchyard/testkit';
+import { sendTurn, startBilled, TOKENS_PER_CALL, USAGE, waitForCalls } from './billed.ts';
+
+const isObservability = (name: string): boolean => name.startsWith('observability');
+
+/** Copies the data of a process that is killed after sessions has published events which observability has not stored. */
+async function loseEvents(upstream: Upstream, from: string, to: string): Promise<void> {
+  await using app = await startBilled(upstream, from);
+  for (let n = 0; n < 3; n += 1) await sendTurn(app, n);
+  await waitForCalls(app, 3);
+  cpSync(from, to, { recursive: true });
+  for (let n = 3; n < 7; n += 1) await sendTurn(app, n);
+  await waitForCalls(app, 7);
+  for (const name of readdirSync(from)) if (!isObservability(name)) cpSync(join(from, name), join(to, name), { recursive: true });
+}
+
+test('bills turns whose events were lost with the log of a killed process, each once', { timeout: 120_000 }, async () => {
+  await using directory = await tempDir();
+  const [first, second] = [join(directory.path, 'first'), join(directory.path, 'second')];
+  await using upstream = await startUpstream({ kind: 'text', text: 'yes', usage: USAGE });
+  await loseEvents(upstream, first, second);
+  {
+    await using app = await startBilled(upstream, second);
+    assert.equal((await waitForCalls(app, 7)).totalTokens, 7 * TOKENS_PER_CALL);
+    await sendTurn(app, 7);
+    assert.equal((await waitForCalls(app, 8)).totalTokens, 8 * TOKENS_PER_CALL);
+    assert.equal((await app.bus.call('obs.billing.bySession', { sessionKey: 'default:client-5:channel-5' })).callCount, 1);
+  }
+  // Each start finds another log, so that it reads the same turns again.
+  await using app = await startBilled(upstream, second);
+  await sendTurn(app, 8);
+  const { callCount, totalTokens } = await waitForCalls(app, 9);
+  assert.deepEqual([callCount, totalTokens, upstream.requests.length], [9, 9 * TOKENS_PER_CALL, 9]);
+});
+
+test('does not bring back usage that was deleted before the log was lost', { timeout: 120_000 }, async () => {
+  await using directory = await tempDir();
+  await using upstream = await startUpstream({ kind: 'text', text: 'yes', usage: USAGE });
+  {
+    await using app = await startBilled(upstream, directory.path);
+    for (let n = 0; n < 3; n += 1) await sendTurn(app, n);
+    await waitForCalls(app, 3);
+    await app.bus.call('obs.reset', {});
+  }
+  await using app = await startBilled(upstream, directory.path);
+  await sendTurn(app, 3);
+  assert.equal((await waitForCalls(app, 1)).callCount, 1);
+  await sendTurn(app, 4);
+  assert.equal((await waitForCalls(app, 2)).callCount, 2);
+});
