@@ -80,6 +80,7 @@ async function openTools({ models, tools }: TurnsReplayDeps, { agent, principal,
     store: () => Promise.reject(new ServiceError('INTERNAL', 'a replay stores no result')),
     hasStored: false,
     hasHistoryTools,
+    canPark: true,
     narrowing,
   });
   return compactTools(toolBox, applyCap(await getModelWindow(models, model), agent), agent.config.contextEngine);
