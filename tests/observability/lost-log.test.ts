@@ -1,11 +1,23 @@
 import assert from 'node:assert/strict';
-import { cpSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
-import { startUpstream, tempDir, type Upstream } from '@switchyard/testkit';
+import { startUpstream, tempDir, type TestService, type Upstream } from '@switchyard/testkit';
+import { recordCollection } from '../../services/observability/src/documents/collections.ts';
 import { sendTurn, startBilled, TOKENS_PER_CALL, USAGE, waitForCalls } from './billed.ts';
 
-const isObservability = (name: string): boolean => name.startsWith('observability');
+const isObservability = (path: string): boolean => basename(path).startsWith('observability');
+
+/** Counts the rows that were read from sessions. */
+async function countRecovered({ host }: TestService): Promise<number> {
+  const store = await host.store('observability');
+  try {
+    const { records } = await store.open({ records: recordCollection });
+    return await records.for({ tenant: 'default' }).count({ log: 'recovered' });
+  } finally {
+    await store.close();
+  }
+}
 
 /** Copies the data of a process that is killed after sessions has published events which observability has not stored. */
 async function loseEvents(upstream: Upstream, from: string, to: string): Promise<void> {
@@ -15,7 +27,7 @@ async function loseEvents(upstream: Upstream, from: string, to: string): Promise
   cpSync(from, to, { recursive: true });
   for (let n = 3; n < 7; n += 1) await sendTurn(app, n);
   await waitForCalls(app, 7);
-  for (const name of readdirSync(from)) if (!isObservability(name)) cpSync(join(from, name), join(to, name), { recursive: true });
+  cpSync(from, to, { recursive: true, filter: (path) => !isObservability(path) });
 }
 
 test('bills turns whose events were lost with the log of a killed process, each once', { timeout: 120_000 }, async () => {
@@ -26,6 +38,7 @@ test('bills turns whose events were lost with the log of a killed process, each 
   {
     await using app = await startBilled(upstream, second);
     assert.equal((await waitForCalls(app, 7)).totalTokens, 7 * TOKENS_PER_CALL);
+    assert.equal(await countRecovered(app), 4);
     await sendTurn(app, 7);
     assert.equal((await waitForCalls(app, 8)).totalTokens, 8 * TOKENS_PER_CALL);
     assert.equal((await app.bus.call('obs.billing.bySession', { sessionKey: 'default:client-5:channel-5' })).callCount, 1);
