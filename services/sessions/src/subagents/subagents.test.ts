@@ -216,3 +216,27 @@ test('archives a run after its retention, with its session', async () => {
   const { sessions } = await app.bus.call('session.list', {});
   assert.ok(!sessions.some(({ sessionKey }) => sessionKey === run.sessionKey));
 });
+
+test('a long result reaches the parent as a summary of a model, and truncated without one', async () => {
+  await using upstream = await startUpstream();
+  const say = (text: string) => ({ kind: 'text' as const, text });
+  const summary = { taskComplete: true, summary: 'All offers were read.', conclusions: ['the second is best'] };
+  upstream.respond(say('hello'), say('offer '.repeat(400)), say(`\`\`\`json\n${JSON.stringify(summary)}\n\`\`\``), say('thanks'));
+  const entries = { local: { type: 'openai-compatible' as const, baseUrl: upstream.url, models: [{ id: 'm' }] } };
+  await using app = await start({ maxResultTokens: 100 }, {}, { providers: { entries } });
+  const parentKey = 'agent:modelled:default:test:parent';
+  await app.bus.call('session.send', { key: parentKey, message: 'hello' });
+  const announced = collect(app, 'turn:ended', 2);
+  const ended = app.nextEvent('session:sub_agent_lifecycle_ended');
+  const { runId } = await app.bus.call('session.spawn', { parentKey, task: 'read the offers' });
+  assert.equal((await ended).condensationLevel, 2);
+  await announced;
+  const prompt = JSON.stringify(upstream.requests.at(-1)?.body);
+  assert.match(prompt, /All offers were read/);
+  assert.doesNotMatch(prompt, /offer offer/);
+  assert.equal((await getStatus(app, runId)).response, 'offer '.repeat(400));
+  upstream.respond(say('offer '.repeat(400)), say('no JSON'), say('thanks'));
+  const truncated = app.nextEvent('session:sub_agent_lifecycle_ended');
+  await app.bus.call('session.spawn', { parentKey, task: 'read them again' });
+  assert.equal((await truncated).condensationLevel, 3);
+});
