@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { SessionKey, Timestamp } from '../values/common.ts';
 import type { ServiceName } from '../definition/define.ts';
+import { approvalExample, ApprovalRequest, ApprovalResolution } from '../sessions/admin-approval.ts';
 import { TurnId, TurnProgress } from '../sessions/turns.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
@@ -35,6 +36,20 @@ export const notifications = defineNotifications({
     from: ['gateway'],
     params: z.object({ turnId: TurnId, frame: TurnProgress }),
     example: { turnId: 'turn_5Qm8Zr1nY0cVh3Kd7LsXwB', frame: { n: 3, type: 'delta', text: 'Hello' } },
+  },
+  'approval.requested': {
+    summary: 'A tool call or a question of an agent waits for a person. Sent to the clients that may resolve it.',
+    audience: 'all',
+    from: ['gateway'],
+    params: ApprovalRequest,
+    example: approvalExample,
+  },
+  'approval.resolved': {
+    summary: 'A waiting tool call or question was resolved. Sent to the clients that may resolve it.',
+    audience: 'all',
+    from: ['gateway'],
+    params: ApprovalResolution,
+    example: { requestId: approvalExample.requestId, approved: true, approvedBy: 'operator', resolvedAt: 1763719260000 },
   },
   'session.completed': {
     summary: 'A sub-agent run ended.',

@@ -52,6 +52,20 @@ describe('notifications', () => {
     }
   });
 
+  test('requests for approval reach the clients that may resolve them, and no others', async () => {
+    await using gateway = await startTestGateway();
+    const admin = await gateway.connect(SECRETS.all);
+    const others = await Promise.all([gateway.connect(SECRETS.rpc), gateway.connect(SECRETS.mcp)]);
+    const service = gateway.bus.as({ tenant: 'default', client: 'service:sessions', scopes: ['*'] });
+    const { example: requested } = notifications['approval.requested'];
+    const { example: resolved } = notifications['approval.resolved'];
+    service.emit('approval:requested', { ...requested, trustLevel: 'user' });
+    service.emit('approval:resolved', resolved);
+    assert.deepEqual(await admin.next(), { jsonrpc: '2.0', method: 'approval.requested', params: requested });
+    assert.deepEqual(await admin.next(), { jsonrpc: '2.0', method: 'approval.resolved', params: resolved });
+    for (const socket of others) assert.equal((await socket.request(ping('nothing before'))).id, 'nothing before');
+  });
+
   test('notifications stay within their tenant when two tenants use the same token id', async () => {
     await using gateway = await startTestGateway({ settings: { maxConnectionsPerToken: 1 } });
     const secret = 'a-secret-of-the-same-id-elsewhere-001';

@@ -40,6 +40,24 @@ export function openFanOut({ bus, tokens, log }: FanOutDeps): { connections: Con
     send(subject, data, () => listReceivers(subject)),
   );
 
+  const approvals = [
+    bus.on('approval:requested', ({ payload, tenant }) => sendToApprovers('approval.requested', tenant, payload)),
+    bus.on('approval:resolved', ({ payload, tenant }) => sendToApprovers('approval.resolved', tenant, payload)),
+  ];
+
+  function sendToApprovers(method: string, tenant: string, params: object): void {
+    if (connections.all.size === 0) return;
+    send(`${method} ${tenant}`, Buffer.from(JSON.stringify({ jsonrpc: '2.0', method, params })), () => listApprovers(tenant));
+  }
+
+  /** Clients that may resolve every request of a tenant. A client that is restricted to some sessions or agents lists its requests. */
+  function* listApprovers(tenant: string): Iterable<Connection> {
+    for (const connection of connections.all) {
+      const { may, principal } = connection.caller;
+      if (may.admin && principal.tenant === tenant && principal.sessions !== 'own' && principal.agents === undefined) yield connection;
+    }
+  }
+
   function* listReceivers(subject: string): Iterable<Connection> {
     for (const connection of connections.all) {
       const { may, principal } = connection.caller;
@@ -61,6 +79,7 @@ export function openFanOut({ bus, tokens, log }: FanOutDeps): { connections: Con
     connections,
     [Symbol.dispose]() {
       broadcastSubscription.unsubscribe();
+      for (const subscription of approvals) subscription.unsubscribe();
       for (const subscription of subscriptions.values()) subscription.unsubscribe();
       subscriptions.clear();
     },
