@@ -6,28 +6,28 @@ interface ProvenGuard extends WorkGuard {
 }
 
 export const PROVEN_GUARDS: readonly ProvenGuard[] = [
-  { write: 'rooms: bell readyAt if readyAt', field: 'readyAt', seed: 6 },
+  { write: 'rooms: bell readyAt if readyAt', field: 'readyAt', seed: 7 },
   { write: 'work: attempts dueAt fence leaseUntil state=running if dueAt waitRoom', field: 'dueAt', seed: 1 },
   { write: 'work: attempts dueAt fence leaseUntil state=running if dueAt waitRoom', field: 'waitRoom', seed: 10 },
   {
     write: 'work: attempts dueAt fence leaseUntil slot state=running waitAt waitRoom if fence taskId waitRoom',
     field: 'waitRoom',
-    seed: 31,
+    seed: 54,
   },
   { write: 'work:  if fence state taskId', field: 'state', seed: 5 },
-  { write: 'work: attempts dueAt leaseUntil slot state=parked waitAt waitRoom if fence state taskId wakes', field: 'state', seed: 35 },
+  { write: 'work: attempts dueAt leaseUntil slot state=parked waitAt waitRoom if fence state taskId wakes', field: 'state', seed: 65 },
   { write: 'work: attempts dueAt leaseUntil slot state=parked waitAt waitRoom if fence state taskId wakes', field: 'wakes', seed: 2 },
   { write: 'work: dueAt state=queued wakes if state taskId waitRoom', field: 'state', seed: 1 },
-  { write: 'work: dueAt state=queued waitAt wakes if state taskId waitAt', field: 'state', seed: 2 },
-  { write: 'work: dueAt leaseUntil state=queued if fence state taskId', field: 'state', seed: 11 },
+  { write: 'work: dueAt state=queued waitAt wakes if state taskId waitAt', field: 'state', seed: 3 },
+  { write: 'work: dueAt leaseUntil state=queued if fence state taskId', field: 'state', seed: 55 },
   { write: 'work: wakes if state taskId', field: 'state', seed: 1 },
-  { write: 'work: dueAt leaseUntil slot state=done if fence state taskId', field: 'fence', seed: 24 },
-  { write: 'work: dueAt leaseUntil slot state=done if fence state taskId', field: 'state', seed: 5 },
-  { write: 'work: dueAt leaseUntil slot state=queued waitAt waitRoom if fence state taskId', field: 'state', seed: 26 },
-  { write: 'work: dueAt leaseUntil slot state=cancelled waitAt waitRoom if state taskId', field: 'state', seed: 1 },
+  { write: 'work: dueAt leaseUntil slot state=done if fence state taskId', field: 'fence', seed: 35 },
+  { write: 'work: dueAt leaseUntil slot state=done if fence state taskId', field: 'state', seed: 6 },
+  { write: 'work: dueAt leaseUntil slot state=queued waitAt waitRoom if fence state taskId', field: 'state', seed: 178 },
+  { write: 'work: dueAt leaseUntil slot state=cancelled waitAt waitRoom if state taskId', field: 'state', seed: 2 },
   { write: 'work: dueAt leaseUntil if fence state taskId', field: 'state', seed: 1 },
-  { write: 'work: attempts dueAt leaseUntil state=queued if fence state taskId', field: 'fence', seed: 56 },
-  { write: 'work: attempts dueAt leaseUntil state=queued if fence state taskId', field: 'state', seed: 35 },
+  { write: 'work: attempts dueAt leaseUntil state=queued if fence state taskId', field: 'fence', seed: 124 },
+  { write: 'work: attempts dueAt leaseUntil state=queued if fence state taskId', field: 'state', seed: 36 },
 ];
 
 /** A guard without a known story that fails without it. */
