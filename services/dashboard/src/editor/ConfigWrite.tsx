@@ -5,6 +5,7 @@ import { Action } from '../parts/Action.tsx';
 import { call } from '../session/client.ts';
 import { continueDraft, parseDraft, type Draft } from './draft.ts';
 import { getDraft, setDraft } from './drafts.ts';
+import { updateAgent } from './update-agent.ts';
 import { createMergePatch, findRemovedEntries, wrapAt } from './merge-patch.ts';
 
 interface ConfigWriteProps {
@@ -16,7 +17,7 @@ interface ConfigWriteProps {
   isConcurrent: boolean;
 }
 
-type Answer = CallResult<'config.patch'>;
+type Answer = CallResult<'config.patch'> | CallResult<'agents.update'>;
 
 /** Checks and applies a draft. The write names its base version, so that it never replaces a change that its author has not seen. */
 export function ConfigWrite({ path, draft, head, isConcurrent }: ConfigWriteProps) {
@@ -24,11 +25,16 @@ export function ConfigWrite({ path, draft, head, isConcurrent }: ConfigWriteProp
   const [message, setMessage] = useState('');
   const [answer, setAnswer] = useState<Answer>();
   const cache = useQueryClient();
+  const [section, agentId] = path;
+  const send = async (dryRun: boolean): Promise<Answer> => {
+    if (section === 'agents' && agentId !== undefined) return updateAgent(agentId, draft, { head, dryRun });
+    const options = { ...(head === undefined ? {} : { baseSha: head }), ...(message === '' ? {} : { message }), dryRun };
+    return call('config.patch', { ...createChange(path, draft), ...options });
+  };
   const write = async (dryRun: boolean): Promise<void> => {
     setAnswer(undefined);
-    const params = { ...createChange(path, draft), ...(head === undefined ? {} : { baseSha: head }), dryRun };
     try {
-      const result = await call('config.patch', { ...params, ...(message === '' ? {} : { message }) });
+      const result = await send(dryRun);
       setAnswer(result);
       if (dryRun) return;
       setDraft(name, continueDraft(getDraft(name), draft, 'commitSha' in result ? result.commitSha : undefined));
@@ -66,7 +72,15 @@ function createChange(path: readonly string[], draft: Draft): object {
   return wrapAt(path, patch);
 }
 
-function Checked({ valid, errors, diff = '', warnings = [], notInForce = [] }: Extract<Answer, { dryRun: true }>) {
+interface CheckedProps {
+  valid: boolean;
+  errors: readonly string[];
+  diff?: string | undefined;
+  warnings?: readonly string[] | undefined;
+  notInForce?: readonly string[] | undefined;
+}
+
+function Checked({ valid, errors, diff = '', warnings = [], notInForce = [] }: CheckedProps) {
   return (
     <div role="status">
       <p>{valid ? 'The change is valid.' : 'The change is not valid.'}</p>

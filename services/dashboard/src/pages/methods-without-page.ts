@@ -32,7 +32,7 @@ export const PARTLY_ON_PAGES: Readonly<Record<string, string>> = {
   context: EXPLORER,
   'admin.approval': EXPLORER,
   config: 'config.patch covers config.set and config.apply; the others are for scripts',
-  agents: 'config.patch covers agents.update and names its base version',
+  agents: EXPLORER,
   models: EXPLORER,
   gateway: EXPLORER,
   tokens: EXPLORER,

@@ -12,6 +12,7 @@ export const page: Page = {
     'agents.get',
     'agents.resume',
     'agents.suspend',
+    'agents.update',
     'config.history',
     'config.patch',
     'config.read',
