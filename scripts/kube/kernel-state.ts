@@ -66,6 +66,7 @@ function removeFolder(folder: string, final: boolean): boolean {
     rmdirSync(folder);
     return true;
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return true;
     if (final || (error as NodeJS.ErrnoException).code !== 'EBUSY') throw error;
     return false;
   }
@@ -79,13 +80,26 @@ function listPodGroups(): string[] {
 }
 
 function listFolders(folder: string): string[] {
-  const inside = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
-  return [folder, ...inside.flatMap(({ name }) => listFolders(join(folder, name)))];
+  return ifPresent(() => {
+    const inside = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+    return [folder, ...inside.flatMap(({ name }) => listFolders(join(folder, name)))];
+  });
 }
 
 function listPodProcesses(): number[] {
   const groups = listPodGroups().flatMap(listFolders);
-  return groups.flatMap((group) => readFileSync(join(group, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number));
+  const read = (group: string): string => readFileSync(join(group, 'cgroup.procs'), 'utf8');
+  return groups.flatMap((group) => ifPresent(() => read(group).split('\n').filter(Boolean).map(Number)));
+}
+
+/** The runtime removes groups of containers while they are read. The kernel reports a removed one as ENODEV as well. */
+function ifPresent<T>(read: () => T[]): T[] {
+  try {
+    return read();
+  } catch (error) {
+    if (['ENOENT', 'ENODEV'].includes((error as NodeJS.ErrnoException).code ?? '')) return [];
+    throw error;
+  }
 }
 
 function listShims(): number[] {

@@ -7,7 +7,7 @@ export type MachineState = readonly string[];
 
 /** Settings of the kernel that change by themselves. */
 const VOLATILE =
-  /^(fs\.(dentry-state|file-nr|inode-nr|inode-state|aio-nr)|kernel\.(random\.|ns_last_pid|pty\.nr|hostname|tainted|sched_domain)|net\.netfilter\.nf_conntrack_count|vm\.stat)/;
+  /^(fs\.(quota\.|dentry-state|file-nr|inode-nr|inode-state|aio-nr)|kernel\.(random\.|ns_last_pid|pty\.nr|hostname|tainted|sched_domain)|net\.netfilter\.nf_conntrack_count|vm\.stat)/;
 const OWN_FOLDERS = [PROGRAMS, RUNTIME, STATE];
 
 /** Reads settings of the kernel, network namespaces, and the mounts, control groups and processes of a cluster. */
