@@ -167,6 +167,8 @@ for (const name of ['sqlite', 'mongodb']) {
       await sessions.data.usage.for(TENANT).update({ id: 'tenant' }, { inc: { bytes: LIMIT } });
       const other = bus.as(principal({ client: 'other' }));
       assert.match((await untilRefused(() => execute(other))).message ?? '', /tenant default .*security.storage.maxTenantBytes/);
+      // The quota is checked before the model, which this tenant does not have.
+      await assert.rejects(createResponse(bus.as(principal({ tenant: 'elsewhere' }))), { code: 'NOT_FOUND' });
     });
 
     test('a recount corrects a count that a crash lost', async () => {
