@@ -2,7 +2,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { startHub } from './live/event-hub.ts';
 import { signInAtStart } from './session/browser-token.ts';
-import { watchRollouts } from './session/rollout.ts';
+import { watchRollouts } from './live/rollout.ts';
 import { App } from './shell/App.tsx';
 import './styles.css';
 

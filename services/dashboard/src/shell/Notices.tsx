@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react';
-import { isPageOutdated, onRollout } from '../session/rollout.ts';
+import { isPageOutdated, onRollout } from '../live/rollout.ts';
 
 function onConnectionChange(listener: () => void): () => void {
   for (const name of ['online', 'offline']) addEventListener(name, listener);

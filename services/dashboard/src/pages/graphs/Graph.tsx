@@ -1,4 +1,3 @@
-import type { CallResult } from '@switchyard/client';
 import { lazy, Suspense } from 'react';
 import { CopyAs } from '../../parts/CopyAs.tsx';
 import { formatDuration, formatTime } from '../../parts/format.ts';
@@ -9,9 +8,6 @@ import { GraphActions } from './GraphActions.tsx';
 import { NodeList } from './NodeList.tsx';
 
 const Picture = lazy(async () => ({ default: (await import('./Picture.tsx')).Picture }));
-
-/** The state of a graph that was executed or is about to be. */
-export type Progress = Extract<CallResult<'graph.status'>, { nodes: unknown }>;
 
 /** One graph: its latest run as a picture, and the same nodes as a list for keyboards and screen readers. */
 export function Graph({ graphId }: { graphId: string }) {

@@ -3,7 +3,7 @@ import { Action } from '../../parts/Action.tsx';
 import { Confirm } from '../../parts/Confirm.tsx';
 import { useDraft } from '../../parts/use-draft.ts';
 import { call } from '../../session/client.ts';
-import type { Progress } from './Graph.tsx';
+import type { Progress } from './progress.ts';
 
 /** Runs, resumes, cancels and saves a graph. */
 export function GraphActions({ graph: { graphId, runId, status } }: { graph: Progress }) {

@@ -2,7 +2,7 @@ import { formatDuration } from '../../parts/format.ts';
 import { Loaded } from '../../parts/Loaded.tsx';
 import { useCall } from '../../parts/use-call.ts';
 import { useSearchText } from '../../parts/use-search.ts';
-import type { Progress } from './Graph.tsx';
+import type { Progress } from './progress.ts';
 
 /** The nodes in execution order. The selected one shows its error and its output. */
 export function NodeList({ graph: { graphId, executionOrder, nodes } }: { graph: Progress }) {

@@ -2,7 +2,7 @@ import { ReactFlow, Controls, Position, type Edge, type Node } from '@xyflow/rea
 import '@xyflow/react/dist/style.css';
 import { useMemo } from 'react';
 import { useSearchText } from '../../parts/use-search.ts';
-import type { Progress } from './Graph.tsx';
+import type { Progress } from './progress.ts';
 import { layOutGraph, NODE_SIZE } from './lay-out.ts';
 
 const MARKS: Readonly<Record<string, string>> = { completed: '●', failed: '▲', running: '◐', skipped: '–', pending: '○', ready: '○' };

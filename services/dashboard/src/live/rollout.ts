@@ -1,4 +1,4 @@
-import { onEvents } from '../live/event-hub.ts';
+import { onEvents } from './event-hub.ts';
 
 const listeners = new Set<() => void>();
 let loaded: string | undefined;
