@@ -160,8 +160,8 @@ export function callContract({ withBuses, withSecrets }: BusFixture): void {
 
   test('an operation rejects a service that is not listed as a caller', async () => {
     await withBuses(async (join) => {
-      const browser = await join({ service: 'browser' });
-      await assert.rejects(browser.call('secrets.resolve', { name: 'A', to }), { code: 'PERMISSION_DENIED' });
+      const scheduler = await join({ service: 'scheduler' });
+      await assert.rejects(scheduler.call('secrets.resolve', { name: 'A', to }), { code: 'PERMISSION_DENIED' });
     });
   });
 

@@ -27,7 +27,7 @@ test('prints the response on standard output and facts on standard error', async
   await using server = await startServer(telling(['You ', 'said ', 'hi'], undefined, seen));
   const { code, stdout, stderr } = await sendRequest(server.url, ['--agent', 'helper', '--session', 'notes', 'hello', 'there & then?']);
   assert.deepEqual([code, stdout], [0, 'You said hi\n']);
-  assert.match(stderr, /^ {2}session notes · 2 in \/ 3 out · stop · first token \d+ ms\n$/);
+  assert.match(stderr, /^ {2}session notes · 2 in \/ 3 out · stop · first token \d+ ms · turn_1\n$/);
   assert.deepEqual(Object.fromEntries(seen[0] ?? []), { message: 'hello there & then?', agentId: 'helper', sessionKey: 'notes' });
 });
 

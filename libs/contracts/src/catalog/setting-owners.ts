@@ -151,6 +151,14 @@ const UNREAD_OF_BUILT_OWNERS: readonly string[] = [
   // Pages without text are reported and not rendered.
   'media.documentExtraction.pdfImageFallback',
   'media.documentExtraction.pdfImageFallbackThreshold',
+  // What happened in a turn is kept in documents and exported as traces, so there are no trace files.
+  'agents.*.tracing',
+  'daemon.logging.tracing',
+  'diagnostics',
+  // Thresholds of alerts are rules of Prometheus.
+  'observability.alertBudget',
+  // Snapshots are those of channels, which no service runs yet.
+  'observability.persistence.snapshotIntervalMs',
   // Sub-agents do not support these yet: condensation by a model, a summary of the parent's conversation, artifacts, and stall detection.
   'agents.*.operationModels.condensation',
   'security.agentToAgent.maxPingPongTurns',

@@ -77,6 +77,7 @@ export const obsContextMethods = defineMethods({
     scope: 'admin',
     params: z.strictObject({ agentId: AgentId.optional() }),
     result: ContextPipeline,
+    blobs: ['layers', 'snapshots'],
     idempotent: true,
     examples: [
       {
@@ -95,6 +96,7 @@ export const obsContextMethods = defineMethods({
     scope: 'admin',
     params: z.strictObject({ agentId: AgentId.optional() }),
     result: ContextDag,
+    blobs: ['compactions'],
     idempotent: true,
     examples: [
       {

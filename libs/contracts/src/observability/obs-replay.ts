@@ -82,7 +82,7 @@ export const obsReplayMethods = defineMethods({
         .max(MAX.words),
       truncations: z.array(z.object({ field: boundedString(MAX.name), reason: boundedString(MAX.line) })).max(MAX.words),
     }),
-    blobs: ['files'],
+    blobs: ['files', 'truncations'],
     idempotent: true,
     reads: true,
     errors: ['NOT_FOUND'],

@@ -83,6 +83,7 @@ export const adminApprovalMethods = defineMethods({
       answer: Answer.describe('required to answer a question (action ask_user); false declines the question'),
     }),
     result: ApprovalResolved,
+    blobs: ['answer'],
     errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'INVALID_ARGUMENT'],
     emits: ['approval:resolved', 'audit:event'],
     examples: [
