@@ -58,8 +58,9 @@ export async function playGraphs(seed: number): Promise<Played> {
     outputs: simulatedData<OutputDocument>('outputs', { key: 'outputId' }),
     rooms: simulatedData<RoomDocument>('rooms', { key: 'room' }),
   };
+  const isCancelled = ({ runId }: StepKey): boolean => data.runs.documents.get(`${TENANT} ${runId}`)?.cancelRequested === true;
   const bus = createSimulatedBus();
-  const { orders } = simulateTurns({ simulation, bus, maxTurns: MAX_TURNS, fails });
+  const { orders, checkOpenTurns } = simulateTurns({ simulation, bus, maxTurns: MAX_TURNS, fails, isCancelled });
   const replicas: Replica[] = [];
   const played: Played = { nodes: 0, repeatedOrders: 0, kills: 0, cancelled: 0 };
   let started = 0;
@@ -156,6 +157,7 @@ export async function playGraphs(seed: number): Promise<Played> {
     `a run is stuck: ${JSON.stringify([...data.runs.documents.values()].map(({ run }) => run))}`,
   );
 
+  checkOpenTurns();
   for (const [runId, graph] of graphs) {
     const { run } = data.runs.documents.get(`${TENANT} ${runId}`)!;
     assert.equal(ends.filter((end) => (end as { runId: string }).runId === runId).length, 1, `ends of ${runId}`);

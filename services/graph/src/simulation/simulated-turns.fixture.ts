@@ -3,6 +3,7 @@ import type { TurnEndRecord } from '@switchyard/contracts';
 import type { SimulatedBus, Simulation } from '@switchyard/testkit';
 
 const SLOWEST_TURN_MS = 4_000;
+const TURN_PREFIX = 'turn ';
 const SPENT = { calls: 1, unknownCalls: 0, input: 3, output: 2, cacheRead: 0, cacheWrite: 0, costUsd: 0 };
 
 export interface SimulatedTurnsOptions {
@@ -12,6 +13,8 @@ export interface SimulatedTurnsOptions {
   maxTurns: number;
   /** Returns whether the attempt of a node fails. */
   fails: (key: StepKey) => boolean;
+  /** Returns whether the run of a turn was cancelled. Its turns may run on until their cancellation arrives. */
+  isCancelled: (key: StepKey) => boolean;
 }
 
 export interface StepKey {
@@ -28,18 +31,20 @@ export function parseStepKey(stepId: string): StepKey {
 /** Parameters of the methods that the graph service calls. */
 interface Requests {
   idempotencyKey: string;
+  turnId?: string;
   turnIds?: string[];
   principals?: unknown[];
 }
 
 /** The sessions and secrets services of a simulation: turns by key, which end after a random time and then wake the graph service. */
-export function simulateTurns({ simulation, bus, maxTurns, fails }: SimulatedTurnsOptions) {
+export function simulateTurns({ simulation, bus, maxTurns, fails, isCancelled }: SimulatedTurnsOptions) {
   const sessions = simulation.start('sessions');
   const turns = new Map<string, TurnEndRecord>();
   const orders = new Map<string, number>();
+  let mostOpen = 0;
 
   function order(idempotencyKey: string) {
-    const turnId = `turn ${idempotencyKey}`;
+    const turnId = TURN_PREFIX + idempotencyKey;
     orders.set(idempotencyKey, (orders.get(idempotencyKey) ?? 0) + 1);
     if (!turns.has(turnId)) startTurn(turnId, idempotencyKey);
     return { turnId, sessionKey: 's', state: 'running' };
@@ -48,12 +53,22 @@ export function simulateTurns({ simulation, bus, maxTurns, fails }: SimulatedTur
   function startTurn(turnId: string, idempotencyKey: string): void {
     const record: TurnEndRecord = { turnId, sessionKey: 's', state: 'running' };
     turns.set(turnId, record);
-    const open = [...turns.values()].filter(({ state }) => state === 'running').length;
-    assert.ok(open <= maxTurns, `${open} turns run at once`);
+    const open = [...turns.values()].filter(
+      ({ state, turnId: id }) => state === 'running' && !isCancelled(parseStepKey(id.slice(TURN_PREFIX.length))),
+    ).length;
+    mostOpen = Math.max(mostOpen, open);
     sessions.clock.after(simulation.dice.of([0, 100, simulation.dice.below(SLOWEST_TURN_MS)]), () => {
+      if (turns.get(turnId)?.state !== 'running') return;
       turns.set(turnId, { ...record, ...endTurn(idempotencyKey), usage: SPENT, steps: 1 });
       bus.from(sessions).wake('graph');
     });
+  }
+
+  function cancelTurn(turnId = ''): { cancelled: boolean } {
+    const record = turns.get(turnId);
+    if (record?.state !== 'running') return { cancelled: false };
+    turns.set(turnId, { ...record, state: 'cancelled' });
+    return { cancelled: true };
   }
 
   function endTurn(idempotencyKey: string): Partial<TurnEndRecord> {
@@ -62,12 +77,17 @@ export function simulateTurns({ simulation, bus, maxTurns, fails }: SimulatedTur
   }
 
   bus.answer = (name, params) => {
-    const { idempotencyKey, turnIds = [], principals = [] } = params as Requests;
+    const { idempotencyKey, turnId, turnIds = [], principals = [] } = params as Requests;
     if (name === 'turns.order') return order(idempotencyKey);
+    if (name === 'turns.cancel') return cancelTurn(turnId);
     if (name === 'turns.ends') return { turns: turnIds.flatMap((turnId) => turns.get(turnId) ?? []), missing: [] };
     if (name === 'tokens.standing') return { standings: principals.map(() => ({ state: 'current' })) };
     throw new TypeError(`the simulation answers no ${name}`);
   };
-  /** The keys of all turns, with the number of orders of each. */
-  return { orders: orders as ReadonlyMap<string, number> };
+  return {
+    /** The keys of all turns, with the number of orders of each. */
+    orders: orders as ReadonlyMap<string, number>,
+    /** Throws if more turns were open at once than may be. */
+    checkOpenTurns: () => assert.ok(mostOpen <= maxTurns, `${mostOpen} turns ran at once`),
+  };
 }
