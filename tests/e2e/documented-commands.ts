@@ -64,7 +64,10 @@ export const EXCEPTIONS: readonly (readonly [command: RegExp, reason: string])[]
   [/^make (start|test|check|bench)\b|make chaos\b/, 'runs in the continuous integration or takes minutes'],
   [/^make cluster(-stop)?\b|^kill -9/, 'needs the processes of a cluster; tests/cluster starts them'],
   [/^make service\b|\bnotes\.create\b/, 'creates a service; tests/new-service runs it'],
-  [/^(helm|kubectl)\b/, 'needs a Kubernetes cluster; make helm-test renders the charts'],
+  [
+    /^(\.switchyard\/kube\/bin\/)?(helm|kubectl)\b|^make kube(-stop|-test)?\b/,
+    'needs a Kubernetes cluster; make helm-test renders the charts',
+  ],
   [/^docker compose\b/, 'needs Docker; make test-docker runs it'],
   [
     /^export NATS_STORE|^nats-server\b|deploy\/nats\/provision\.ts|services\/\w+\/src\/main\.ts/,

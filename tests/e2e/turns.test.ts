@@ -127,7 +127,9 @@ onEachProfile(
       // A client that stores the conversation itself gets the same answers, and the server keeps no history.
       const own = await completions(product, [...script('stork').slice(0, 2), 'And what else?']);
       assert.match(own[1] ?? '', /session_search answered: \[\]/);
-      assert.deepEqual([own[0], own[2]], [answers[0], answers[4]]);
+      // Turns of such a client cannot wait for a person, so other tools fit into the same size.
+      const withoutTools = (text?: string) => text?.replace(/Tools offered here: .*/, '');
+      assert.deepEqual([own[0], own[2]].map(withoutTools), [answers[0], answers[4]].map(withoutTools));
     });
 
     test('an unknown model is 404', async () => {

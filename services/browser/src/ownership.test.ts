@@ -18,7 +18,8 @@ test('opens the same tabs after a restart of the service, and reports what was l
     tabs.map(({ id }) => id),
     ['tab_2'],
   );
+  // The test has no master key, so cookies and storage are not saved.
   const { running, notRestored } = await again.bus.call('browser.status', {});
-  assert.deepEqual([running, notRestored], [true, ['forms', 'history']]);
+  assert.deepEqual([running, notRestored], [true, ['cookies', 'storage', 'forms', 'history']]);
   assert.deepEqual(await again.bus.call('browser.open', {}), { tabId: 'tab_3' });
 });

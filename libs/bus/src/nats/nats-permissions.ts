@@ -76,7 +76,7 @@ function createServiceUser(service: ServiceName): NatsUser {
     ...['PING', 'INFO', 'STATS'].flatMap((verb) => [`$SRV.${verb}`, `$SRV.${verb}.${service}`, `$SRV.${verb}.${service}.*`]),
     ...LOGS.filter(({ readers }) => readers.includes(service)).flatMap((log) => log.subjects),
     ...(isEdge ? [subjects.notifyClients, subjects.notifyEverybody, subjects.counted] : []),
-    ...(service === SESSIONS ? [subjects.turnEnded] : []),
+    ...(service === SESSIONS ? [subjects.turnEnded, getEventSubject('approval:requested'), getEventSubject('approval:resolved')] : []),
     ...(service === SCHEDULER ? [getEventSubject('turn:ended')] : []),
   ];
   return { name: service, publish: sortUnique(publish), subscribe: sortUnique(subscribe) };
