@@ -29,7 +29,7 @@ test(`${GRAPHS} live graphs of 20 nodes use less than 50 MiB`, { timeout: 120_00
   const { graphId } = await app.bus.call('graph.define', { nodes });
   const before = readMemory();
   // The callers wait for their runs, which costs memory too.
-  const executions = Array.from({ length: GRAPHS }, (_, n) => app.bus.call('graph.execute', { graphId, idempotencyKey: `run ${n}` }));
+  const executions = Array.from({ length: GRAPHS }, (_, n) => app.bus.call('graph.execute', { graphId, idempotencyKey: `run-${n}` }));
   const orders = await Promise.all(Array.from({ length: GRAPHS * RUNNING_NODES }, () => app.turns.next()));
   const growth = readMemory() - before;
   t.diagnostic(`${GRAPHS} live graphs use ${(growth / 1_048_576).toFixed(1)} MiB`);
