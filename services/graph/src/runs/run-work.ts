@@ -93,13 +93,29 @@ async function advanceRun(deps: RunWorkDeps, lease: Lease<RunDocument>): Promise
   const { set, emit } = describeChange(document, next.state);
   const hasChanged = JSON.stringify(next.state) !== JSON.stringify(before);
   // The state names the steps before they exist, so that a replica that takes over starts them.
-  if (hasChanged) await lease.persist(() => lease.write({ set, emit }));
+  if (hasChanged) await writeState(deps, lease, next.state, { set, emit });
   if (before.status === 'running' && next.state.status !== 'running') recordRunEnd(next.state);
   publishNodeChanges(deps, tenant, document, listNodeChanges(before, next.state));
   if (next.state.status !== 'running') deps.onEnd(document.runId);
   const missing = next.running.filter((start) => !stored.has(getStepId(document.runId, start)));
   if (missing.length > 0) await startSteps(deps, tenant, { run: document, starts: missing, stored, state: next.state });
   return { parkUntil: getParkUntil(deps, next) };
+}
+
+/** Writes a state with its events. After a lost reply the events are not published again if the state is stored. */
+async function writeState(
+  { runs }: RunWorkDeps,
+  lease: Lease<RunDocument>,
+  state: RunState,
+  { set, emit }: ReturnType<typeof describeChange>,
+): Promise<void> {
+  let isRepeated = false;
+  await lease.persist(async () => {
+    const stored = isRepeated ? await runs.for({ tenant: lease.tenant }).get(lease.document.runId) : undefined;
+    isRepeated = true;
+    const isStored = stored !== undefined && stored !== null && JSON.stringify(stored.run) === JSON.stringify(state);
+    await lease.write(isStored ? { set } : { set, emit });
+  });
 }
 
 function getParkUntil({ now }: RunWorkDeps, { state, running, nextAt }: Advance): number {

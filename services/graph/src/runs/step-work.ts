@@ -110,7 +110,10 @@ async function startStep(deps: StepWorkDeps, lease: Lease<StepDocument>): Promis
   } catch (error) {
     if (!(error instanceof ServiceError) || lease.signal.aborted) throw error;
     const late = deps.now() - step.createdAt > ORDER_TIMEOUT_MS;
-    if (error.retryable && !late) return { parkUntil: deps.now() + (error.details.retryAfterMs ?? ORDER_RETRY_MS) };
+    // Only a refusal is sure to have started no turn. After any other failure the slot is kept, because the turn may run.
+    const mayRun = error.code !== 'RESOURCE_EXHAUSTED';
+    if (error.retryable && !late)
+      return { parkUntil: deps.now() + (error.details.retryAfterMs ?? ORDER_RETRY_MS), ...(mayRun && { keepSlot: true }) };
     return finish(deps, lease, { text: '', error: error.message, permanent: !error.retryable });
   }
 }

@@ -4,7 +4,7 @@ import { playGraphSeeds } from './graph-simulation.fixture.ts';
 
 /** Enough seeds for each kind of event; further ones only while the machine is fast. */
 const MIN_SEEDS = 12;
-const MAX_SEEDS = 60;
+const MAX_SEEDS = 29;
 const BUDGET_MS = 3_000;
 
 test('runs on replicas that are killed end as the reference interpreter says, with one turn per attempt', async (t) => {
