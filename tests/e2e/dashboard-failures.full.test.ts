@@ -29,7 +29,7 @@ describe('failures around the dashboard', { skip, timeout: 300_000 }, () => {
     await visit(page, 'Secrets');
     await page.getByLabel('Name').fill('HALF_TYPED');
     await visit(page, 'Chat');
-    await page.getByLabel('Agent').selectOption('slow');
+    await page.getByRole('main').getByLabel('Agent').selectOption('slow');
     await page.getByLabel('Message').fill(QUESTION);
     await page.getByRole('button', { name: 'Send' }).click();
     await page.locator('.theirs').getByText('word1').waitFor();

@@ -14,7 +14,7 @@ describe('the dashboard with hostile data and settings', { skip, timeout: 300_00
   before(async () => {
     dashboard = await openDashboard();
     const { product, page } = dashboard;
-    await call(product, 'agent.execute', { message: HOSTILE, sessionKey: { channelId: 'x'.repeat(200) } });
+    await call(product, 'agent.execute', { message: HOSTILE, sessionKey: { channelId: 'x'.repeat(128) } });
     await call(product, 'memory.store', { content: HOSTILE });
     await call(product, 'cron.add', { name: 'job', message: HOSTILE, schedule: { kind: 'interval', everyMs: 3_600_000 } });
     await call(product, 'graph.define', { label: HOSTILE.slice(0, 200), nodes: [{ node_id: 'a', task: HOSTILE }] });

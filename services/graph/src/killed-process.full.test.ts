@@ -57,6 +57,7 @@ test(`${GRAPHS} graphs end with one turn per attempt although their process is k
     startProcess([process.execPath, join(import.meta.dirname, 'main.ts')], {
       env: { ...env, SWITCHYARD_DATA: join(data.path, 'graph'), SWITCHYARD_SECURITY__AGENT_TO_AGENT__GRAPH_MAX_GLOBAL_SUB_AGENTS: '64' },
       ready: /"msg":"serving"/,
+      timeoutMs: 60_000,
     });
   let replica = await start();
   t.after(() => replica.end('SIGKILL'));
