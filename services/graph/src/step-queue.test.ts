@@ -52,12 +52,12 @@ test('a run above the limit of live runs is rejected', async () => {
   await using app = await testGraph();
   const { graphId } = await app.bus.call('graph.define', { nodes: [{ node_id: 'a', task: 'Work.' }] });
   const executions: Promise<unknown>[] = [];
-  for (let n = 0; n < 100; n += 1) executions.push(app.bus.call('graph.execute', { graphId, idempotencyKey: `run ${n}` }));
+  for (let n = 0; n < 100; n += 1) executions.push(app.bus.call('graph.execute', { graphId, idempotencyKey: `run-${n}` }));
   const isLive = async (): Promise<boolean> => (await app.bus.call('graph.runs', { limit: 100 })).runs.length === 100;
   while (!(await isLive())) await sleep(POLL_MS);
   await assert.rejects(app.bus.call('graph.execute', { graphId }), { code: 'RESOURCE_EXHAUSTED', message: /Too many active graphs/ });
   // A repeated call starts no further run.
-  executions.push(app.bus.call('graph.execute', { graphId, idempotencyKey: 'run 0' }));
+  executions.push(app.bus.call('graph.execute', { graphId, idempotencyKey: 'run-0' }));
   app.turns.answer(() => 'done');
   for (const order of app.turns.orders.values()) app.turns.end(order);
   await Promise.all(executions);
