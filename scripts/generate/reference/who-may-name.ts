@@ -48,5 +48,7 @@ function paramRow(field: string, kind: Kind | 'none'): string[][] {
   const [method = '', param = ''] = field.split(' ');
   const spec = publicMethods.get(method)?.spec as MethodSpec | undefined;
   const admin = kind === 'session' ? OWN_TENANT : 'yes';
-  return [[code(method), code(param), kind, admin, kind === 'session' ? OWN_TENANT : 'no', spec?.scope === 'rpc' ? admin : 'no']];
+  // Secrets are for administrators, and for agents whose `secrets.allow` names them.
+  const client = spec?.scope === 'rpc' && kind !== 'secret' ? admin : 'no';
+  return [[code(method), code(param), kind, admin, kind === 'session' ? OWN_TENANT : 'no', client]];
 }

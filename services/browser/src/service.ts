@@ -20,7 +20,7 @@ const SAVE_INTERVAL_MS = 4_000;
 export const browser = defineService({
   contract,
   version: '0.1.0',
-  settings: ['browser', 'security'],
+  settings: ['browser', 'security', 'tenantId'],
 
   async setup({ settings, store, bus, log, own, replica, env }) {
     const { browsers, states } = await store.open({ browsers: browserCollection, states: stateCollection });
@@ -81,6 +81,7 @@ export const browser = defineService({
       now,
       methods,
       isEnabled: () => settings.current.browser.enabled,
+      getTenantId: () => settings.current.tenantId,
       checkAddress: (url) => void parseAddress(url, addresses),
     });
   },

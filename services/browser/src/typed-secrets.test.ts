@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { resolveSecrets } from '@switchyard/testkit';
+import { principal, resolveSecrets } from '@switchyard/testkit';
 import { ServiceError } from '@switchyard/contracts';
 import { startOutside, testBrowser, TIMEOUT } from './browser.fixture.ts';
 import { createTypedSecrets } from './sessions/typed-secrets.ts';
@@ -41,6 +41,13 @@ test('types a secret by reference into the bound origin only, and shows it nowhe
   assert.equal((await type(find('User'))).ok, true);
   await assert.rejects(type(find('Stolen')), { code: 'PERMISSION_DENIED' });
   assert.deepEqual(origins, ['http://site.example', 'http://other.example']);
+  for (const caller of [principal({ tenant: 'elsewhere' }), principal({ scopes: ['rpc'] })]) {
+    const bus = app.bus.as(caller);
+    await bus.call('browser.navigate', { url: 'http://site.example/' });
+    const typing = bus.call('browser.act', { action: 'type', selector: 'input', secret: 'SITE_PASSWORD' });
+    await assert.rejects(typing, { code: 'PERMISSION_DENIED', message: /installation tenant/ });
+  }
+  assert.equal(origins.length, 2);
   const shown = JSON.stringify([
     await app.bus.call('browser.snapshot', {}),
     await app.bus.call('browser.console', {}),

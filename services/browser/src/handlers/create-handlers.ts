@@ -1,5 +1,5 @@
 import type { Ctx, Handler, Handlers } from '@switchyard/bus';
-import { browser as contract, parseParams, ServiceError, type Params, type Result } from '@switchyard/contracts';
+import { browser as contract, hasScope, parseParams, ServiceError, type Params, type Principal, type Result } from '@switchyard/contracts';
 import type { OwnedBrowser } from '../ownership/owned-browser.ts';
 import { getBrowserKey, type BrowserKey } from '../ownership/browser-document.ts';
 import { notOwner, routeCall, type BrowserMethod, type RouteDeps } from '../ownership/route-call.ts';
@@ -11,6 +11,8 @@ import type { Methods } from './browser-methods.ts';
 export interface HandlerOptions extends Omit<RouteDeps, 'run'> {
   methods: Methods;
   isEnabled: () => boolean;
+  /** Returns the tenant of the installation, to which all secrets belong. */
+  getTenantId: () => string;
   /** Checks the address of a call before a browser is started for it. */
   checkAddress: (url: string) => void;
 }
@@ -20,8 +22,19 @@ const OPENS_SESSION: ReadonlySet<BrowserMethod> = new Set(['browser.start', 'bro
 /** The methods that change nothing that another replica needs to go on. */
 const READS: ReadonlySet<BrowserMethod> = new Set(['browser.status', 'browser.screenshot', 'browser.pdf', 'browser.console']);
 
+/**
+ * Throws unless the caller may type a secret: administrators of the installation's tenant may, and its agents, for which the secrets service
+ * reads `agents.<id>.secrets.allow`.
+ */
+function requireSecretRights({ tenant, agent, scopes }: Principal, tenantId: string): void {
+  if (tenant === tenantId && (agent !== undefined || hasScope(scopes, 'admin'))) return;
+  throw new ServiceError('PERMISSION_DENIED', 'only agents and administrators of the installation tenant may type its secrets', {
+    details: { reason: 'SECRET_NOT_ALLOWED' },
+  });
+}
+
 /** Returns a handler for each method, which finds the caller's browser, and the operation that other replicas call. */
-export function createHandlers({ methods, isEnabled, checkAddress, ...routing }: HandlerOptions): Handlers<typeof contract> {
+export function createHandlers({ methods, isEnabled, checkAddress, getTenantId, ...routing }: HandlerOptions): Handlers<typeof contract> {
   async function run(
     owned: OwnedBrowser,
     key: BrowserKey,
@@ -30,7 +43,10 @@ export function createHandlers({ methods, isEnabled, checkAddress, ...routing }:
     const session = OPENS_SESSION.has(method) ? await owned.live.open(key.session) : owned.live.find(key.session);
     if (!session) return undefined;
     const readSecret = createSecretReader(routing.bus.as(ctx.principal), 'browser');
-    const resolveSecret = (name: string, origin: string): Promise<string | null> => readSecret(name, origin, 'browser');
+    const resolveSecret = async (name: string, origin: string): Promise<string | null> => {
+      requireSecretRights(ctx.principal, getTenantId());
+      return readSecret(name, origin, 'browser');
+    };
     const result = session.secrets.mask(await session.run(() => runMethod(method, { params, session, owned, key, resolveSecret })));
     if (READS.has(method) || method === 'browser.stop') return result;
     await owned.save().catch(() => undefined);

@@ -13,6 +13,7 @@ interface DataTableProps {
 /** A table of records, with exports as JSON and CSV. */
 export function DataTable({ label, rows, columns, actions }: DataTableProps) {
   if (rows.length === 0) return <p className="empty">Nothing yet.</p>;
+  const keys = listKeys(rows, columns);
   return (
     <>
       <div className="scroller" tabIndex={0} role="region" aria-label={label}>
@@ -29,7 +30,7 @@ export function DataTable({ label, rows, columns, actions }: DataTableProps) {
           </thead>
           <tbody>
             {rows.map((row, index) => (
-              <tr key={index}>
+              <tr key={keys[index]}>
                 {columns.map((column) => (
                   <td key={column}>{formatValue(row[column])}</td>
                 ))}
@@ -49,6 +50,27 @@ export function DataTable({ label, rows, columns, actions }: DataTableProps) {
       </p>
     </>
   );
+}
+
+/** Fields that identify a record, the best ones first. */
+const IDENTITIES = ['sha', 'runId', 'jobId', 'tabId', 'id', 'name'];
+
+/**
+ * Keys by identity, so that an open dialog stays with its record when others arrive. Records with the same identity are numbered from the
+ * last one, because new ones come first.
+ */
+function listKeys(rows: readonly Row[], columns: readonly string[]): string[] {
+  const counts = new Map<string, number>();
+  return rows
+    .toReversed()
+    .map((row) => {
+      const field = IDENTITIES.find((name) => row[name] !== undefined) ?? columns[0] ?? '';
+      const identity = JSON.stringify(row[field]) ?? '';
+      const count = (counts.get(identity) ?? 0) + 1;
+      counts.set(identity, count);
+      return `${identity} ${count}`;
+    })
+    .toReversed();
 }
 
 /** Quotes every value. A leading sign that spreadsheets execute as a formula gets an apostrophe. */
