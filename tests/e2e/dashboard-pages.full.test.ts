@@ -24,10 +24,11 @@ describe('pages of the dashboard', { skip, timeout: 240_000 }, () => {
     await page.getByRole('cell', { name: 'larger batches' }).waitFor();
     assert.equal((await readGateway(dashboard)).maxBatchSize, 77);
 
+    const rows = await page.getByRole('row').count();
     await call(product, 'config.set', { section: 'gateway', key: 'maxBatchSize', value: 88 });
     const first = page.getByRole('row').filter({ hasText: 'larger batches' });
     const sha = (await first.getByRole('cell').first().textContent()) ?? '';
-    await page.getByRole('row').nth(2).waitFor();
+    await page.getByRole('row').nth(rows).waitFor();
     await first.getByRole('button', { name: 'Roll back' }).click();
     const dialog = page.getByRole('dialog', { name: /^Roll back/ });
     await dialog.getByText('88').first().waitFor();
@@ -49,7 +50,12 @@ describe('pages of the dashboard', { skip, timeout: 240_000 }, () => {
       await conflict.getByLabel(title, { exact: true }).getByText('"maxBatchSize"').first().waitFor();
     assert.ok(await page.getByRole('button', { name: 'Apply' }).isDisabled());
     assert.equal((await readGateway(dashboard)).maxBatchSize, 60);
-    await conflict.getByRole('button', { name: 'Make my changes on the newest version' }).click();
+    // The number of the newest version may arrive after its values. Then the page asks again.
+    const rebase = conflict.getByRole('button', { name: 'Make my changes on the newest version' });
+    while (await page.getByRole('button', { name: 'Apply' }).isDisabled()) {
+      await rebase.click();
+      await page.waitForTimeout(200);
+    }
     await page.getByRole('button', { name: 'Apply' }).click();
     await page.getByRole('button', { name: 'Apply' }).waitFor({ state: 'detached' });
     assert.equal((await readGateway(dashboard)).maxBatchSize, 50);
