@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { freePort } from '@switchyard/testkit';
-import { contents } from './clients.ts';
 import { openDashboard, sendMessage, skip, visit, waitUntilLoaded, type DashboardBrowser } from './dashboard-browser.ts';
 import { startEmbedded, type Running } from './embedded.ts';
 import { call } from './exchange.ts';
@@ -73,7 +72,11 @@ describe('failures around the dashboard', { skip, timeout: 300_000 }, () => {
     next = await startEmbedded({ data: product.data, config, env: { SWITCHYARD_PORT: String(port) } });
     await page.locator('.theirs[data-state=done]').waitFor({ timeout: 60_000 });
     assert.match((await page.locator('.theirs').last().textContent()) ?? '', /word0 .*word59$/);
-    assert.equal((await contents(next, 'killed')).length, 2);
+    const { sessions } = await call<{ sessions: { sessionKey: string; messageCount: number }[] }>(next, 'session.list', {});
+    assert.deepEqual(
+      sessions.flatMap(({ sessionKey, messageCount }) => (sessionKey.includes('killed') ? [messageCount] : [])),
+      [2],
+    );
     await sendMessage(page, 'after the kill');
     dashboard.faults.length = 0;
   });
