@@ -12,7 +12,9 @@ const READ_INTERVAL_MS = 1_000;
 /** Calls a reading method, and calls it again when one of the events arrives or events were missed. */
 export function useCall<N extends CallableName>(method: N, params: CallParams<N>, events: readonly EventName[] = []) {
   useInvalidation([method], events);
-  return useQuery({ queryKey: [method, params], queryFn: ({ signal }) => call(method, params, signal) });
+  // Events that arrived while no page showed the query were not heard.
+  const refetchOnMount = events.length > 0 ? 'always' : true;
+  return useQuery({ queryKey: [method, params], queryFn: ({ signal }) => call(method, params, signal), refetchOnMount });
 }
 
 /** Reads the queries of a key again after one of the events, and after a gap in the stream. */
