@@ -3,6 +3,7 @@ import { AgentId, Count, DurationMs, SessionKey, Timestamp } from '../values/com
 import { defineMethods } from '../definition/define.ts';
 import { maxKeys } from '../values/max-keys.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
+import { ContextCompaction } from '../sessions/context-status.ts';
 
 const PipelineSnapshot = z.object({
   agentId: AgentId,
@@ -36,20 +37,7 @@ export const ContextDag = z.object({
   agentId: AgentId.optional(),
   nodeCounts: z.object({ leaf: Count, condensed: Count }),
   maxDepth: Count,
-  compactions: z
-    .array(
-      z.object({
-        agentId: AgentId,
-        sessionKey: SessionKey,
-        leafSummariesCreated: Count,
-        condensedSummariesCreated: Count,
-        maxDepthReached: Count,
-        totalSummariesCreated: Count,
-        durationMs: DurationMs,
-        timestamp: Timestamp,
-      }),
-    )
-    .max(MAX.all),
+  compactions: z.array(ContextCompaction).max(MAX.all),
 });
 
 const snapshot = {

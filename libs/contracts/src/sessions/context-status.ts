@@ -22,20 +22,23 @@ export const contextStatusOperations = {
   },
 } satisfies OperationSpecs;
 
+/** What one compaction added to the tree of summaries of a conversation. */
+export const ContextCompaction = z.object({
+  agentId: AgentId,
+  sessionKey: SessionKey,
+  leafSummariesCreated: Count,
+  condensedSummariesCreated: Count,
+  maxDepthReached: Count,
+  totalSummariesCreated: Count,
+  durationMs: DurationMs,
+  timestamp: Timestamp,
+});
+
 export const contextEvents = defineEvents({
   'context:dag_compacted': {
     summary: 'A part of a conversation was replaced by a summary in later prompts. The messages stay stored.',
     beyond: true,
-    payload: z.object({
-      agentId: AgentId,
-      sessionKey: SessionKey,
-      leafSummariesCreated: Count,
-      condensedSummariesCreated: Count,
-      maxDepthReached: Count,
-      totalSummariesCreated: Count,
-      durationMs: DurationMs,
-      timestamp: Timestamp,
-    }),
+    payload: ContextCompaction,
     example: {
       agentId: 'default',
       sessionKey: 'default:alice:gateway',

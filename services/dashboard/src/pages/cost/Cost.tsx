@@ -4,6 +4,7 @@ import { Facts } from '../../parts/Facts.tsx';
 import { formatCount, formatUsd } from '../../parts/format.ts';
 import { Loaded } from '../../parts/Loaded.tsx';
 import { Section } from '../../parts/Section.tsx';
+import { PeriodSelect } from '../../parts/PeriodSelect.tsx';
 import { useCall } from '../../parts/use-call.ts';
 import { useSearchText } from '../../parts/use-search.ts';
 import { AgentCosts } from './AgentCosts.tsx';
@@ -26,16 +27,7 @@ export function Cost() {
   const providers = useCall('obs.billing.byProvider', params, ['observability:token_usage']);
   return (
     <>
-      <label>
-        Calls{' '}
-        <select value={days} onChange={(event) => setDays(event.target.value)}>
-          {Object.entries(PERIODS).map(([value, [name]]) => (
-            <option key={value} value={value}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <PeriodSelect label="Calls" value={days} periods={PERIODS} onChange={setDays} />
       <Loaded query={total}>
         {({ totalCost, totalTokens, callCount, totalCacheSaved, unknownCalls = 0, unpricedCalls = 0 }) => (
           <Facts

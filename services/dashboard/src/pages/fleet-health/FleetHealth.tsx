@@ -4,6 +4,7 @@ import { Facts } from '../../parts/Facts.tsx';
 import { formatCount, formatUsd } from '../../parts/format.ts';
 import { Loaded } from '../../parts/Loaded.tsx';
 import { PageLink } from '../../parts/PageLink.tsx';
+import { RootCause } from '../../parts/RootCause.tsx';
 import { useCall } from '../../parts/use-call.ts';
 import { useSearchText } from '../../parts/use-search.ts';
 import { Diagnostics } from './Diagnostics.tsx';
@@ -39,18 +40,7 @@ export function FleetHealth() {
                 </PageLink>
               )}
             </p>
-            {likelyRootCause && (
-              <p>
-                <strong>{likelyRootCause.code}</strong>: {likelyRootCause.detail}
-              </p>
-            )}
-            {suggestedNextSteps.length > 0 && (
-              <ol>
-                {suggestedNextSteps.map((step) => (
-                  <li key={step}>{step}</li>
-                ))}
-              </ol>
-            )}
+            <RootCause cause={likelyRootCause} nextSteps={suggestedNextSteps} />
             <Facts
               facts={{
                 Turns: formatCount(activity.turnTotal),

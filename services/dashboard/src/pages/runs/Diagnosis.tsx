@@ -4,6 +4,7 @@ import { Facts } from '../../parts/Facts.tsx';
 import { formatCount, formatDuration, formatUsd } from '../../parts/format.ts';
 import { Loaded } from '../../parts/Loaded.tsx';
 import { PageLink } from '../../parts/PageLink.tsx';
+import { RootCause } from '../../parts/RootCause.tsx';
 import { useCall } from '../../parts/use-call.ts';
 
 /** Why the session ended as it did, from logged evidence, with the next steps of the operator. */
@@ -27,18 +28,7 @@ export function Diagnosis({ sessionKey, turnId }: { sessionKey: string; turnId: 
                 , the newest one that ended badly.
               </p>
             )}
-            {likelyRootCause && (
-              <p>
-                <strong>{likelyRootCause.code}</strong>: {likelyRootCause.detail}
-              </p>
-            )}
-            {suggestedNextSteps.length > 0 && (
-              <ol>
-                {suggestedNextSteps.map((step) => (
-                  <li key={step}>{step}</li>
-                ))}
-              </ol>
-            )}
+            <RootCause cause={likelyRootCause} nextSteps={suggestedNextSteps} />
             <Facts
               facts={{
                 'Cost of the session': formatUsd(cost.costUsd),

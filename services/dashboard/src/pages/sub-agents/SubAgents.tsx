@@ -2,6 +2,7 @@ import { CopyAs } from '../../parts/CopyAs.tsx';
 import { formatDuration, formatTime } from '../../parts/format.ts';
 import { Loaded } from '../../parts/Loaded.tsx';
 import { Section } from '../../parts/Section.tsx';
+import { PeriodSelect } from '../../parts/PeriodSelect.tsx';
 import { useCall } from '../../parts/use-call.ts';
 import { useSearchText } from '../../parts/use-search.ts';
 import { VirtualList } from '../../parts/VirtualList.tsx';
@@ -22,16 +23,7 @@ export function SubAgents() {
   ]);
   return (
     <>
-      <label>
-        Of the last{' '}
-        <select value={period} onChange={(event) => setPeriod(event.target.value)}>
-          {Object.entries(PERIODS).map(([value, [name]]) => (
-            <option key={value} value={value}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <PeriodSelect label="Of the last" value={period} periods={PERIODS} onChange={setPeriod} />
       <Loaded query={list}>
         {({ runs, total }) => (
           <>
