@@ -4,7 +4,7 @@ import { MAX, boundedString } from '../values/sizes.ts';
 
 const MAX_TITLE_CHARS = 500;
 
-/** What a model says about a task. */
+/** A task as a model extracts it from a conversation. */
 export const TaskFacts = z.object({
   title: z.string().min(1).max(MAX_TITLE_CHARS),
   description: boundedString(MAX.line),

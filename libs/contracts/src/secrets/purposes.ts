@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MAX, boundedString } from '../values/sizes.ts';
 
-/** What a secret may be used for. A secret with one purpose is refused for all others. */
+/** The permitted use of a secret. A secret with one purpose is refused for all others. */
 export const SecretPurpose = z.enum(['provider', 'webhook', 'signing', 'tool', 'browser']);
 export type SecretPurpose = z.infer<typeof SecretPurpose>;
 

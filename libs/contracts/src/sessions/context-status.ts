@@ -22,7 +22,7 @@ export const contextStatusOperations = {
   },
 } satisfies OperationSpecs;
 
-/** What one compaction added to the tree of summaries of a conversation. */
+/** The growth of the tree of summaries of a conversation by one compaction. */
 export const ContextCompaction = z.object({
   agentId: AgentId,
   sessionKey: SessionKey,

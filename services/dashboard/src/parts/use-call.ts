@@ -6,7 +6,7 @@ import { onEvents } from '../live/event-hub.ts';
 import { call } from '../session/client.ts';
 import { throttle } from './throttle.ts';
 
-/** Events may arrive a thousand times a second. What they change is read at most this often. */
+/** A query is read again at most this often, although events may arrive a thousand times a second. */
 const READ_INTERVAL_MS = 1_000;
 
 /** Calls a reading method, and calls it again when one of the events arrives or events were missed. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { playGraphSeeds } from './graph-simulation.fixture.ts';
+import { playGraphs, playGraphSeeds } from './graph-simulation.fixture.ts';
 
 /** Enough seeds for each kind of event; further ones only while the machine is fast. */
 const MIN_SEEDS = 12;
@@ -14,4 +14,8 @@ test('runs on replicas that are killed end as the reference interpreter says, wi
   );
   t.diagnostic(`${seeds} seeds: ${JSON.stringify(total)}`);
   for (const [name, count] of Object.entries(total)) assert.ok(count > 0, `the stories have no ${name}`);
+});
+
+test('a lost reply to an order frees no slot, and a lost reply to the end of a run publishes no second end', async () => {
+  for (const seed of [123, 257]) await playGraphs(seed);
 });

@@ -2,13 +2,13 @@ import { ServiceError, type TurnFrame } from '@switchyard/contracts';
 
 type ApprovalFrame = Extract<TurnFrame, { type: 'approval' }>;
 
-/** What a turn waits for. */
+/** The reason for which a turn waits. */
 export type ParkKind = 'approval' | 'question' | 'sleep';
 
-/** Prefix of the id of what a turn waits for, by kind. */
+/** Prefix of the id of the request, by kind. */
 export const PARK_PREFIX = { approval: 'appr', question: 'ask', sleep: 'sleep' } as const satisfies Record<ParkKind, string>;
 
-/** Returns what a turn waits for, by the id of its request. */
+/** Returns the reason for which a turn waits, by the id of its request. */
 export function getParkKind(requestId: string): ParkKind {
   if (requestId.startsWith(`${PARK_PREFIX.question}_`)) return 'question';
   return requestId.startsWith(`${PARK_PREFIX.sleep}_`) ? 'sleep' : 'approval';
@@ -18,7 +18,7 @@ export interface ParkOptions {
   requestId: string;
   /** Time at which the wait is over at the latest. */
   until: number;
-  /** What readers of the turn are shown; nothing while the turn sleeps. */
+  /** The request as readers of the turn see it; undefined while the turn sleeps. */
   shown?: Pick<ApprovalFrame, 'requestId' | 'action' | 'question' | 'options'> | undefined;
 }
 
