@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -20,7 +20,16 @@ const SYSTEM_DIRECTORIES = ['/usr', '/lib', '/lib64', '/bin', '/etc/ssl', '/etc/
 function listReadable(): string[] {
   const packages: string[] = [];
   for (let folder = SERVICE; dirname(folder) !== folder; folder = dirname(folder)) packages.push(join(folder, 'node_modules'));
-  return [PARSERS, join(SERVICE, 'package.json'), ...packages].filter((path) => existsSync(path));
+  // Package managers may link packages from another folder, and Node checks the real path.
+  packages.push(findInstalledPackages());
+  return [...new Set([PARSERS, join(SERVICE, 'package.json'), ...packages])].filter((path) => existsSync(path));
+}
+
+/** The folder in which the packages of the parsers lie. */
+function findInstalledPackages(): string {
+  const path = realpathSync(fileURLToPath(import.meta.resolve('sharp')));
+  const marker = join('/', 'node_modules', '/');
+  return path.slice(0, path.lastIndexOf(marker) + marker.length - 1);
 }
 
 function works(command: string, args: readonly string[]): boolean {
