@@ -36,7 +36,7 @@ test('prints the version', async () => {
 test('exits with 2 and prints the next command on a usage error', async () => {
   const wrong: [string[], RegExp, RegExp][] = [
     [['stauts'], /Unknown command stauts\. Did you mean status/, /switchyard status$/],
-    [['deploy'], /Unknown command deploy\.$/, /switchyard help$/],
+    [['zzz'], /Unknown command zzz\.$/, /switchyard help$/],
     [['constructor'], /Unknown command constructor/, /help$/],
     [['ask', '--sesion', 'x', 'hi'], /Unknown flag --sesion\. Did you mean --session\?/, /ask --help$/],
     [['ask', 'hi', '--agent'], /--agent needs a value/, /ask --help$/],

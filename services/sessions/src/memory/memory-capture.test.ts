@@ -40,6 +40,11 @@ async function start(agents: Record<string, object> = {}): Promise<House> {
   return { app, promptMessages: told, refusals, [Symbol.asyncDispose]: () => app[Symbol.asyncDispose]() };
 }
 
+/** Refuses captures until the refusals are removed, however many sweeps happen. */
+function beAway({ refusals }: House): void {
+  refusals.push(...new Array<ServiceError>(10_000).fill(AWAY));
+}
+
 async function noted({ app }: House): Promise<TurnDocument[]> {
   const store = await app.host.store('sessions');
   const { turns } = await store.open({ turns: turnCollection });
@@ -57,9 +62,10 @@ async function waitUntil(leases: () => Promise<boolean>): Promise<void> {
 
 test('a sweep sends the same captures after an outage of the memory service and clears the pending field', async () => {
   await using house = await start();
-  house.refusals.push(AWAY, AWAY);
+  beAway(house);
   await house.app.bus.call('agent.execute', { message: MESSAGE });
   assert.equal((await noted(house)).length, 1);
+  house.refusals.length = 0;
   await waitUntil(async () => (await noted(house)).length === 0);
   assert.deepEqual(
     house.promptMessages.map(({ content, outside, sessionKey }) => [content, outside, sessionKey]),
@@ -86,9 +92,10 @@ test('does not resend captures that were rejected permanently', async () => {
 
 test('sends nothing of a conversation that was cleared with its memories', async () => {
   await using house = await start();
-  house.refusals.push(AWAY);
+  beAway(house);
   await house.app.bus.call('agent.execute', { message: MESSAGE });
   await house.app.bus.call('session.reset_conversation', { session_key: KEY, memory: true });
+  house.refusals.length = 0;
   assert.deepEqual([await noted(house), house.promptMessages], [[], []]);
 });
 
