@@ -186,8 +186,14 @@ const sessionReads = defineMethods({
       kind: z.enum(['all', 'sub-agent', 'group', 'dm']).default('all'),
       since_minutes: z.number().nonnegative().optional().describe('only sessions used within this number of minutes'),
       label: SessionLabel.optional().describe('only sessions with exactly this label'),
+      limit: z.int().min(1).max(1_000).default(1_000).describe('maximum number of sessions'),
+      cursor: boundedString(MAX.name).optional().describe('cursor of an earlier answer, for the sessions after it'),
     }),
-    result: z.object({ sessions: z.array(SessionSummary).max(MAX.all), total: Count.optional() }),
+    result: z.object({
+      sessions: z.array(SessionSummary).max(MAX.all),
+      total: Count.optional().describe('number of sessions on all pages'),
+      cursor: boundedString(MAX.name).optional().describe('set if there are more sessions'),
+    }),
     blobs: ['sessions'],
     idempotent: true,
     examples: [

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react';
 import { describeError, formatTime } from './format.ts';
 
 interface LoadedProps<T> {
-  query: UseQueryResult<T>;
+  query: Pick<UseQueryResult<T>, 'data' | 'error' | 'dataUpdatedAt' | 'refetch'>;
   children: (data: T) => ReactNode;
 }
 

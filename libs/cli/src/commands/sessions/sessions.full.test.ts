@@ -80,7 +80,10 @@ test('label sends /label; list prints and filters labels', async () => {
   );
   assert.deepEqual(
     calls.map(({ params }) => params),
-    [{ key: KEY, message: '/label Three offers' }, { label: 'Three offers' }],
+    [
+      { key: KEY, message: '/label Three offers' },
+      { label: 'Three offers', limit: 1_000 },
+    ],
   );
 });
 
@@ -120,9 +123,26 @@ test('list prints one line per session and the total', async () => {
   const calls: Call[] = [];
   await using server = await startServer({ call: (call) => (calls.push(call), { sessions: [listed], total: 3 }) });
   const { stdout, stderr } = await sessions(server.url, 'list', '--kind', 'dm', '--since', '60');
-  assert.deepEqual([stdout, stderr], [`${KEY}  2025-11-21T10:00  default  dm  2\n`, 'the newest 1 of 3\n']);
-  assert.deepEqual(calls[0]?.params, { kind: 'dm', since_minutes: 60 });
+  assert.deepEqual([stdout, stderr], [`${KEY}  2025-11-21T10:00  default  dm  2\n`, 'the newest 1 of 3; --limit shows more\n']);
+  assert.deepEqual(calls[0]?.params, { kind: 'dm', since_minutes: 60, limit: 1_000 });
   assert.equal((await sessions(server.url, 'list', '--kind', 'mine')).code, 2);
+});
+
+test('list --limit reads as many pages as it needs', async () => {
+  const calls: Call[] = [];
+  const answer = (call: Call) => {
+    calls.push(call);
+    const { limit, cursor } = call.params as { limit: number; cursor?: string };
+    const listed = { sessionKey: KEY, agentId: 'default', messageCount: 2, updatedAt: 1763719200000, metadata: {}, kind: 'dm' };
+    return { sessions: new Array(limit).fill(listed), total: 5_000, cursor: cursor === undefined ? 'second' : 'third' };
+  };
+  await using server = await startServer({ call: answer });
+  const { stdout } = await sessions(server.url, 'list', '--limit', '1200');
+  assert.equal(stdout.split('\n').length - 1, 1_200);
+  assert.deepEqual(
+    calls.map(({ params }) => params),
+    [{ limit: 1_000 }, { limit: 200, cursor: 'second' }],
+  );
 });
 
 test('show prints the summary tree and the newest messages', async () => {

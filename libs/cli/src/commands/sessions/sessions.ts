@@ -10,7 +10,7 @@ export const sessions = group({
   about: 'Lists, shows, searches and exports sessions, shows their summaries and model context, and compacts, resets and deletes them.',
   otherwise: 'list',
   verbs: {
-    list: { about: 'lists the sessions of the tenant, newest first', flags: ['kind', 'since', 'label'], run: listSessions },
+    list: { about: 'lists the sessions of the tenant, newest first', flags: ['kind', 'since', 'label', 'limit'], run: listSessions },
     show: {
       takes: '<key>',
       about: 'shows the summary tree and the newest messages of a session',
@@ -54,7 +54,7 @@ export const sessions = group({
     since: { value: 'minutes', about: 'list: only sessions used within this many' },
     label: { value: 'title', about: 'list: only sessions with this label' },
     last: { value: 'n', about: 'show: number of messages; default: 20' },
-    limit: { value: 'n', about: 'search, context: maximum number of results' },
+    limit: { value: 'n', about: 'list, search, context: maximum number of results' },
     offset: { value: 'n', about: 'context: number of results to skip' },
     memory: { about: 'reset, forget: also deletes memories from this session' },
     purge: { about: 'reset, with --memory: also deletes memories derived from this and other sessions' },

@@ -6,7 +6,7 @@ import { describeError, formatTime } from '../../parts/format.ts';
 import { Loaded } from '../../parts/Loaded.tsx';
 import { LongText } from '../../parts/LongText.tsx';
 import { PageLink } from '../../parts/PageLink.tsx';
-import { useCall } from '../../parts/use-call.ts';
+import { useInvalidation } from '../../parts/use-call.ts';
 import { useSearchText } from '../../parts/use-search.ts';
 import { VirtualList } from '../../parts/VirtualList.tsx';
 import { call } from '../../session/client.ts';
@@ -17,7 +17,7 @@ const MESSAGES_PER_PAGE = 200;
 
 /** The sessions, newest first, and the messages of the selected one. */
 export function Sessions() {
-  const sessions = useCall('session.list', {}, ['session:created', 'session:expired', 'message:sent']);
+  const sessions = useSessions();
   const [filter, setFilter] = useSearchText('filter');
   const [selected, select] = useSearchText('session');
   const matches = ({ sessionKey, label, agentId }: Summary): boolean =>
@@ -28,12 +28,14 @@ export function Sessions() {
         Filter <input type="search" value={filter} onChange={(event) => setFilter(event.target.value)} />
       </label>
       <Loaded query={sessions}>
-        {({ sessions: all, total }) => {
+        {({ pages }) => {
+          const all = pages.flatMap((page) => page.sessions);
+          const total = pages.at(-1)?.total ?? all.length;
           const shown = all.filter(matches);
           return (
             <>
               <p>
-                {shown.length} of {total ?? all.length} sessions
+                {shown.length} of {total} sessions
               </p>
               <VirtualList
                 label="Sessions"
@@ -46,6 +48,11 @@ export function Sessions() {
                   </button>
                 )}
               />
+              {sessions.hasNextPage && (
+                <button type="button" disabled={sessions.isFetching} onClick={() => void sessions.fetchNextPage()}>
+                  Load older sessions
+                </button>
+              )}
               <CopyAs method="session.list" params={{}} />
             </>
           );
@@ -54,6 +61,18 @@ export function Sessions() {
       {selected !== '' && <Messages key={selected} sessionKey={selected} onDeleted={() => select('')} />}
     </>
   );
+}
+
+/** The loaded pages of the list. They are read again when a session changes. */
+function useSessions() {
+  useInvalidation(['session.list', 'pages'], ['session:created', 'session:expired', 'message:sent']);
+  return useInfiniteQuery({
+    queryKey: ['session.list', 'pages'],
+    queryFn: ({ pageParam, signal }) => call('session.list', pageParam === undefined ? {} : { cursor: pageParam }, signal),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ cursor }) => cursor,
+    refetchOnMount: 'always',
+  });
 }
 
 function Messages({ sessionKey, onDeleted }: { sessionKey: string; onDeleted: () => void }) {

@@ -4,12 +4,11 @@ import { type SessionDocument, labelField } from '../../model/session-document.t
 import { visibilityFilter } from '../../model/session-ownership.ts';
 import { waitUntilAllSettled, type SettlingDeps } from '../../sessions/session-settling.ts';
 
-const MAX_SESSIONS = 1_000;
 const MINUTE_MS = 60_000;
 
-/** Returns the sessions visible to the caller, newest first and at most 1,000. `total` is the full count. */
+/** Returns a page of the sessions visible to the caller, newest first. `total` counts all pages. */
 export function sessionList({ store, ...settling }: SettlingDeps & { store: Pick<Store, 'now'> }): Handler<'session.list'> {
-  return async ({ kind, since_minutes, label }, ctx) => {
+  return async ({ kind, since_minutes, label, limit, cursor }, ctx) => {
     const { tenant } = ctx.principal;
     const mine = settling.sessions.for(ctx.principal);
     const filter = {
@@ -18,9 +17,10 @@ export function sessionList({ store, ...settling }: SettlingDeps & { store: Pick
       ...(label === undefined ? {} : { label }),
       ...(since_minutes === undefined ? {} : { updatedAt: { gte: store.now() - since_minutes * MINUTE_MS } }),
     };
-    const newest = () => mine.find(filter, { sort: [['updatedAt', 'desc']], limit: MAX_SESSIONS });
-    const [{ items }, total] = await Promise.all([waitUntilAllSettled(settling, tenant, newest), mine.count(filter)]);
-    return { sessions: items.map(summary), total };
+    const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
+    const newest = () => mine.find(filter, { sort: [['updatedAt', 'desc']], ...page });
+    const [{ items, cursor: next }, total] = await Promise.all([waitUntilAllSettled(settling, tenant, newest), mine.count(filter)]);
+    return { sessions: items.map(summary), total, ...(next === undefined ? {} : { cursor: next }) };
   };
 }
 

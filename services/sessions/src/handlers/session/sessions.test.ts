@@ -24,6 +24,24 @@ test('session.list returns sessions newest first and filters by kind and age', a
   assert.equal((await app.bus.call('session.list', { since_minutes: 5 })).sessions.length, 2);
 });
 
+test('session.list returns pages, and each session once', async () => {
+  await using app = await testSessions({ as: alice });
+  const keys = ['a', 'b', 'c', 'd', 'e'].map((name) => `default:alice:${name}`);
+  for (const key of keys) await app.bus.call('session.send', { key, message: 'hello' });
+  const seen: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await app.bus.call('session.list', { limit: 2, ...(cursor === undefined ? {} : { cursor }) });
+    assert.ok(page.sessions.length <= 2);
+    assert.equal(page.total, 5);
+    seen.push(...page.sessions.map(({ sessionKey }) => sessionKey));
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  assert.deepEqual(seen.toSorted(), keys);
+  await assert.rejects(app.bus.call('session.list', { cursor: 'no cursor' }), { code: 'INVALID_ARGUMENT', message: /cursor/ });
+  await assert.rejects(app.bus.call('session.list', { limit: 0 }), { code: 'INVALID_ARGUMENT', message: /limit/ });
+});
+
 test('session.export returns all messages, and session.delete leaves only its transcript', async () => {
   await using app = await testSessions({ as: alice });
   await app.bus.call('agent.execute', { message: 'keep this' });
