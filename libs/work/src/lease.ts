@@ -119,6 +119,7 @@ export function holdLease({ tenant, documents, key, document, now, clock, sentAt
   async function settle(outcome: Outcome<AnyWork>): Promise<void> {
     const { emit = [], set = {} } = outcome;
     const { slotRoom } = document;
+    const keepsSlot = 'keepSlot' in outcome && (outcome.keepSlot ?? false);
     const complete = (change: Change<AnyWork>): Change<AnyWork> => ({ ...change, set: { ...set, ...change.set }, emit });
     if ('end' in outcome) {
       const change = complete({ set: { leaseUntil: 0, state: outcome.end }, unset: ['dueAt', 'slotRoom', 'slot'] });
@@ -128,16 +129,16 @@ export function holdLease({ tenant, documents, key, document, now, clock, sentAt
       }
     } else if ('retryAt' in outcome) {
       // Later documents of a strict room must not overtake.
-      const waiting = rooms?.isStrict(tenant, document) ? keepSlot(outcome.retryAt) : waitFrom(outcome.retryAt, 'queued');
+      const waiting = keepsSlot || rooms?.isStrict(tenant, document) ? keepSlot(outcome.retryAt) : waitFrom(outcome.retryAt, 'queued');
       await guarded(complete(waiting));
     } else {
-      const parking = outcome.keepSlot === true ? keepSlot(outcome.parkUntil, 'parked') : waitFrom(outcome.parkUntil, 'parked');
+      const parking = keepsSlot ? keepSlot(outcome.parkUntil, 'parked') : waitFrom(outcome.parkUntil, 'parked');
       const parked = await documents.update({ ...own, wakes }, complete(restart(parking)));
       if (!parked) await guarded(complete(restart(keepSlot(now()))));
     }
     stop();
     // After a failure the room is visited when the lease would have expired.
-    if (slotRoom !== undefined && !('keepSlot' in outcome)) await rooms?.ring(tenant, slotRoom, now()).catch(() => undefined);
+    if (slotRoom !== undefined && !keepsSlot) await rooms?.ring(tenant, slotRoom, now()).catch(() => undefined);
   }
 
   return {

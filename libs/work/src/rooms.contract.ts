@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Lease, Outcome } from './index.ts';
-import { a, newJob, openWork, type Job, type OpenStore } from './work.fixture.ts';
+import { a, newJob, openWork, unavailable, type Job, type OpenStore } from './work.fixture.ts';
 
 const DONE: Outcome<Job> = { end: 'done' };
 
@@ -124,6 +124,27 @@ export function roomsContract(store: string, open: OpenStore): void {
     end('1');
     await start('2');
     assert.deepEqual(started, ['1', '1', '2']);
+  });
+
+  test(`${store}: keeps the slot of a document whose run throws until the retry ends`, async (t) => {
+    const { jobs, replica, clock } = await openWork(t, open);
+    const { started, start, end, run } = createRuns();
+    let isAway = true;
+    const work = replica('one', (lease) => (isAway ? Promise.reject(unavailable()) : run(lease)), { max: 2, capacity: () => 3 });
+    for (const jobId of ['1', '2']) await work.add(a, newJob(jobId, 'r'));
+    await work.poll();
+    while ((await jobs.count({ state: 'queued', slot: { exists: true } })) < 2) await new Promise(setImmediate);
+    isAway = false;
+    await work.add(a, newJob('3', 'r'));
+    clock.now += 500;
+    await work.poll();
+    assert.deepEqual(started, [], 'the work of the thrown runs may go on elsewhere');
+    clock.now += 500;
+    await work.poll();
+    await Promise.all([start('1'), start('2')]);
+    end('1');
+    await start('3');
+    assert.equal(started.at(-1), '3');
   });
 
   test(`${store}: gives the slot of a killed holder to the next holder of the same document`, async (t) => {

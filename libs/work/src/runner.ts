@@ -48,8 +48,8 @@ export function createRunner({ key, claims, rooms, now, clock, capacity, run, po
       if (lease.signal.aborted) return;
       log?.warn({ err: error, [key]: lease.document[key], hint: 'the work is retried' }, 'work failed');
       const delayMs = Math.min(RETRY_MS * 2 ** (lease.document.attempts - 1), MAX_RETRY_MS);
-      // If this write fails too, the lease expires and another replica takes over.
-      await lease.settle({ retryAt: now() + delayMs }).catch(() => undefined);
+      // The run may have started work elsewhere. If this write fails too, the lease expires and another replica takes over.
+      await lease.settle({ retryAt: now() + delayMs, keepSlot: true }).catch(() => undefined);
     } finally {
       lease.stop();
       await report(lease, outcome, isWritten);

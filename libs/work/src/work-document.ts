@@ -71,7 +71,7 @@ interface OutcomeDetails<D> {
 
 /**
  * How a run leaves its document. A parked document holds no process; its attempts count from zero. With `keepSlot` it also stays in its
- * room, which counts work that another service does for the document.
+ * room, which counts work that another service does for the document. A run that throws keeps its slot, because such work may go on.
  */
 export type Outcome<D> = OutcomeDetails<D> &
-  ({ end: 'done' | 'failed' | 'cancelled' } | { retryAt: number } | { parkUntil: number; keepSlot?: boolean });
+  ({ end: 'done' | 'failed' | 'cancelled' } | { retryAt: number; keepSlot?: boolean } | { parkUntil: number; keepSlot?: boolean });

@@ -85,11 +85,17 @@ function isOrdered({ turnId, requestId }: OrderIds): boolean {
   return turnId !== undefined || requestId !== undefined;
 }
 
-/** Returns how the turn or the request of a step ended; undefined while it has not ended. */
+/** Returns how the turn or the request of a step ended; undefined while it has not ended or the service that runs it is unavailable. */
 async function readResult({ bus }: StepWorkDeps, tenant: string, step: StepDocument): Promise<StepResult | undefined> {
   const { turnId, requestId = '' } = step;
-  if (turnId !== undefined) return readTurn(bus, tenant, step, { turnId });
-  return describeVerdict(await readApproval(bus, tenant, step, requestId));
+  try {
+    if (turnId !== undefined) return await readTurn(bus, tenant, step, { turnId });
+    return describeVerdict(await readApproval(bus, tenant, step, requestId));
+  } catch (error) {
+    // The turn may run on, so that an outage neither counts as an attempt nor frees the slot. The timeout of the node bounds the wait.
+    if (error instanceof ServiceError && error.retryable) return undefined;
+    throw error;
+  }
 }
 
 async function startStep(deps: StepWorkDeps, lease: Lease<StepDocument>): Promise<Outcome<StepDocument>> {

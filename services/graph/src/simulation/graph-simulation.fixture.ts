@@ -198,9 +198,9 @@ function createRun(simulation: Simulation, runId: string, definition: GraphDefin
 }
 
 /** Plays seeds as long as `goesOn` holds, and returns what happened in all of them. */
-export async function playGraphSeeds(goesOn: (seed: number) => boolean): Promise<{ seeds: number; total: Played }> {
+export async function playGraphSeeds(goesOn: (seed: number) => boolean, first = 1): Promise<{ seeds: number; total: Played }> {
   const total: Played = { nodes: 0, repeatedOrders: 0, kills: 0, cancelled: 0 };
-  let seed = 1;
+  let seed = first;
   for (; goesOn(seed); seed += 1) {
     try {
       const played = await playGraphs(seed);
@@ -209,5 +209,5 @@ export async function playGraphSeeds(goesOn: (seed: number) => boolean): Promise
       throw new Error(`with seed ${seed}`, { cause: error });
     }
   }
-  return { seeds: seed - 1, total };
+  return { seeds: seed - first, total };
 }

@@ -80,7 +80,10 @@ async function orderTurn(deps: RunWorkDeps, lease: Lease<RunDocument>): Promise<
   } catch (error) {
     if (!(error instanceof ServiceError) || lease.signal.aborted) throw error;
     const late = deps.now() - run.runAt > ORDER_TIMEOUT_MS;
-    if (error.retryable && !late) return { parkUntil: deps.now() + (error.details.retryAfterMs ?? ORDER_RETRY_MS) };
+    // Only a refusal is sure to have started no turn. After any other failure the slot is kept, because the turn may run.
+    const mayRun = error.code !== 'RESOURCE_EXHAUSTED';
+    if (error.retryable && !late)
+      return { parkUntil: deps.now() + (error.details.retryAfterMs ?? ORDER_RETRY_MS), ...(mayRun && { keepSlot: true }) };
     return finishRun(deps, tenant, run, { status: 'error', error: error.message });
   }
   // The turn may have ended before its id was stored, so that the sweep of its wake-up did not find it.
