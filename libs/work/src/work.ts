@@ -136,7 +136,13 @@ function start({ documents, now, timing = LEASE_TIMING, clock = systemClock, ...
 }
 
 function uniqueSetTaken(unique: readonly string[]): ServiceError {
-  return new ServiceError('ABORTED', `Another document exists, but none with the same ${unique.join(' and ')}. Retry, or use another key.`);
+  return new ServiceError(
+    'ABORTED',
+    `Another document exists, but none with the same ${unique.join(' and ')}. Retry, or use another key.`,
+    {
+      details: { reason: 'UNIQUE_SET_TAKEN' },
+    },
+  );
 }
 
 function fingerprintMismatch(unique: readonly string[]): ServiceError {

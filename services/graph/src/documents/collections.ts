@@ -74,6 +74,8 @@ export const RunDocument = z.object({
   /** The event of the start was emitted. */
   started: z.boolean(),
   cancelRequested: z.boolean(),
+  /** One of the slots of the tenant, until the end. */
+  liveSlot: count.optional(),
   idempotencyKey: z.string().optional(),
   startedAt: instant,
   completedAt: instant.optional(),
@@ -86,7 +88,7 @@ export const runCollection = collection({
   key: 'runId',
   maxBytes: DEFINITION_BYTES,
   indexes: [workIndex, { fields: ['startedAt'] }, { fields: ['status', 'startedAt'] }, { fields: ['graphId', 'startedAt'] }],
-  unique: [['client', 'idempotencyKey']],
+  unique: [['client', 'idempotencyKey'], ['liveSlot']],
   expires: { field: 'completedAt', afterMs: RETENTION_MS },
 });
 

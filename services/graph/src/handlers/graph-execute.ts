@@ -6,14 +6,13 @@ import { newWork } from '@switchyard/work';
 import { findUnresolvedVariables } from '../definition/warnings.ts';
 import type { GraphDocument, RunDocument } from '../documents/collections.ts';
 import { newRunState } from '../engine/run-state.ts';
+import { writeWithSlot } from '../runs/live-slots.ts';
 import { readOutputs } from '../runs/run-outputs.ts';
 import { getGraph, getRun } from './graph-access.ts';
 import type { HandlerDeps } from './handler-deps.ts';
 import { readInputs } from './read-inputs.ts';
 
 const MAX_WAIT_MS = 25_000;
-/** Runs of one tenant that have not ended. */
-const MAX_LIVE_RUNS = 100;
 
 /** Starts a run and waits for it. A run that takes longer goes on, and the answer has the outputs so far. */
 export function graphExecute(deps: HandlerDeps): Handler<'graph.execute'> {
@@ -73,7 +72,6 @@ async function startRun(deps: HandlerDeps, principal: Principal, { graph, reques
   const { announceChannelType: channelType, announceChannelId: channelId, idempotencyKey } = request;
   const hasGate = definition.nodes.some(({ type_id: type }) => type === 'approval-gate');
   if (hasGate && (channelType === undefined || channelId === undefined)) throw missingChannel();
-  if (!(await hasRun(deps, principal, idempotencyKey))) await rejectIfFull(deps, principal);
   const startedAt = deps.now();
   const agentId = principal.agent ?? principal.agents?.[0];
   const run: RunDocument = {
@@ -95,7 +93,10 @@ async function startRun(deps: HandlerDeps, principal: Principal, { graph, reques
   };
   const fingerprint = JSON.stringify([graphId, inputs, channelType ?? null, channelId ?? null]);
   const key = idempotencyKey === undefined ? {} : ({ key: ['client', 'idempotencyKey'], fingerprint } as const);
-  const { document } = await deps.runWork.add(principal, run, key);
+  const isRepeated = await hasRun(deps, principal, idempotencyKey);
+  const { document } = isRepeated
+    ? await deps.runWork.add(principal, run, key)
+    : await writeWithSlot(deps, principal, (liveSlot) => deps.runWork.add(principal, { ...run, liveSlot }, key));
   await deps.graphs.for(principal).update({ graphId }, { set: { usedAt: startedAt } });
   await deps.runWork.poll();
   return document;
@@ -110,11 +111,4 @@ async function hasRun({ runs }: HandlerDeps, principal: Principal, idempotencyKe
 function missingChannel(): ServiceError {
   const message = 'The graph has an approval-gate. Pass announceChannelType and announceChannelId, the channel that asks for approval.';
   return new ServiceError('INVALID_ARGUMENT', message, { details: { reason: 'ANNOUNCE_CHANNEL' } });
-}
-
-/** Throws RESOURCE_EXHAUSTED if a tenant has as many runs as it may have at once. */
-export async function rejectIfFull({ runs }: HandlerDeps, principal: Principal): Promise<void> {
-  if ((await runs.for(principal).count({ status: 'running' })) < MAX_LIVE_RUNS) return;
-  const message = `Too many active graphs: ${MAX_LIVE_RUNS} runs have not ended. Wait for one, or cancel one with graph.cancel.`;
-  throw new ServiceError('RESOURCE_EXHAUSTED', message, { details: { reason: 'MAX_GRAPHS', retryable: true } });
 }

@@ -2,8 +2,9 @@ import type { Handler } from '@switchyard/bus';
 import { ServiceError } from '@switchyard/contracts';
 import { toStoredPrincipal } from '@switchyard/service-kit';
 import { resumeRunState } from '../engine/run-state.ts';
+import { writeWithSlot } from '../runs/live-slots.ts';
 import { getRun } from './graph-access.ts';
-import { awaitRun, rejectIfFull } from './graph-execute.ts';
+import { awaitRun } from './graph-execute.ts';
 import { isBusy, stillRunning } from './graph-runs.ts';
 import type { HandlerDeps } from './handler-deps.ts';
 import { readInputs } from './read-inputs.ts';
@@ -18,7 +19,6 @@ export function graphResume(deps: HandlerDeps): Handler<'graph.resume'> {
         details: { reason: 'RUN_ENDED', status },
       });
     if (status === 'running' || isBusy(document.run)) throw stillRunning(runId);
-    await rejectIfFull(deps, principal);
     const changes = {
       run: resumeRunState(document.run, deps.now()),
       status: 'running',
@@ -30,7 +30,10 @@ export function graphResume(deps: HandlerDeps): Handler<'graph.resume'> {
     };
     const guard = { status, ...(completedAt === undefined ? {} : { completedAt }) };
     // Another call may have resumed the run since it was read.
-    if (!(await deps.runWork.wake(principal.tenant, runId, { set: changes }, guard))) throw stillRunning(runId);
+    const resumed = await writeWithSlot(deps, principal, (liveSlot) =>
+      deps.runWork.wake(principal.tenant, runId, { set: { ...changes, liveSlot } }, guard),
+    );
+    if (!resumed) throw stillRunning(runId);
     await deps.runWork.poll();
     return awaitRun(deps, principal, { runId, warnings: [], signal });
   };

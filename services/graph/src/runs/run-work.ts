@@ -133,7 +133,7 @@ function describeChange(document: RunDocument, state: RunState): { set: Partial<
 
 function endFields(document: RunDocument, state: RunState) {
   const { status, completedAt } = state;
-  const set = { run: state, status, started: true, completedAt, cancelRequested: false };
+  const set = { run: state, status, started: true, completedAt, cancelRequested: false, liveSlot: undefined };
   return { set, emit: [completedEvent(document, state)] };
 }
 
