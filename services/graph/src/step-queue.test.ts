@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { principal } from '@switchyard/testkit';
+import { roomsCollection, runCollection } from './documents/collections.ts';
 import { testGraph } from './graph.fixture.ts';
 
 const POLL_MS = 10;
@@ -61,4 +62,29 @@ test('a run above the limit of live runs is rejected', async () => {
   app.turns.answer(() => 'done');
   for (const order of app.turns.orders.values()) app.turns.end(order);
   await Promise.all(executions);
+});
+
+test('a step that a dead replica stored without announcing it is started by its successor', async () => {
+  await using app = await testGraph({ settings: { security: { agentToAgent: { graphMaxGlobalSubAgents: 1 } } } });
+  const start = async (task: string) => {
+    const { graphId } = await app.bus.call('graph.define', { nodes: [{ node_id: 'a', task }] });
+    return app.bus.call('graph.execute', { graphId });
+  };
+  const executions = [start('first')];
+  const first = await app.turns.next();
+  executions.push(start('second'));
+  await awaitDepth(app, 1);
+
+  const store = await app.host.store('graph');
+  const { runs, rooms } = await store.open({ runs: runCollection, rooms: roomsCollection });
+  for (const { room } of (await rooms.system().find({})).items) await rooms.for({ tenant: 'default' }).remove({ room });
+  const { items } = await runs.for({ tenant: 'default' }).find({ status: 'running' });
+  const second = items.find(({ definition }) => definition.nodes[0]?.task === 'second') ?? assert.fail('the second run is not stored');
+  const dead = { state: 'running', owner: 'dead', attempts: 1, leaseUntil: store.now(), dueAt: store.now() } as const;
+  assert.ok(await runs.for({ tenant: 'default' }).update({ runId: second.runId }, { set: dead, inc: { fence: 1 } }));
+  await store.close();
+
+  app.turns.end(first);
+  app.turns.answer(() => 'done');
+  for (const { status } of await Promise.all(executions)) assert.equal(status, 'completed');
 });

@@ -97,9 +97,17 @@ async function advanceRun(deps: RunWorkDeps, lease: Lease<RunDocument>): Promise
   if (before.status === 'running' && next.state.status !== 'running') recordRunEnd(next.state);
   publishNodeChanges(deps, tenant, document, listNodeChanges(before, next.state));
   if (next.state.status !== 'running') deps.onEnd(document.runId);
-  const missing = next.running.filter((start) => !stored.has(getStepId(document.runId, start)));
+  const missing = next.running.filter((start) => isMissing(document, stored.get(getStepId(document.runId, start))));
   if (missing.length > 0) await startSteps(deps, tenant, { run: document, starts: missing, stored, state: next.state });
   return { parkUntil: getParkUntil(deps, next) };
+}
+
+/**
+ * Returns whether a step has to be added. A replica that died may have stored a step and not announced it, so that its successor adds
+ * the steps again that have not started: a stored step is only announced.
+ */
+function isMissing({ attempts }: RunDocument, step: StepDocument | undefined): boolean {
+  return step === undefined || (attempts > 1 && step.state === 'queued');
 }
 
 /** Writes a state with its events. After a lost reply the events are not published again if the state is stored. */
