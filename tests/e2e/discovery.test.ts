@@ -11,6 +11,9 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const TOKEN = 'operator-chosen-'.padEnd(40, 'x');
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 
+/** Time for all processes to start on a busy machine. */
+const PATIENCE_MS = 60_000;
+
 /** One process per service. */
 const BUILT = listBuiltServices();
 
@@ -35,10 +38,15 @@ async function startCluster(): Promise<Cluster> {
     SWITCHYARD_TOKEN: TOKEN,
   };
   const processes = new Map<ServiceName, StartedProcess>();
-  for (const service of BUILT) {
+  const starts = BUILT.map(async (service) => {
     const main = `${root}services/${service}/src/main.ts`;
-    processes.set(service, starting.use(await startProcess([process.execPath, main], { env, ready: /"msg":"serving"/ })));
-  }
+    processes.set(
+      service,
+      starting.use(await startProcess([process.execPath, main], { env, ready: /"msg":"serving"/, timeoutMs: PATIENCE_MS })),
+    );
+  });
+  // All are stopped, also if one fails.
+  for (const result of await Promise.allSettled(starts)) if (result.status === 'rejected') throw result.reason;
   const [, url = ''] = /"url":"(http[^"]+)"/.exec(processes.get('gateway')?.output() ?? '') ?? [];
   const command = async (...words: string[]): Promise<string> => {
     const own = { PATH: process.env['PATH'], HOME: data, SWITCHYARD_URL: url, SWITCHYARD_TOKEN: TOKEN, NO_COLOR: '1' };
@@ -58,7 +66,7 @@ async function startCluster(): Promise<Cluster> {
   };
 }
 
-test('status lists each process, and reports a killed one at once', { skip: NATS_OFF, timeout: 60_000 }, async () => {
+test('status lists each process, and reports a killed one at once', { skip: NATS_OFF, timeout: PATIENCE_MS * 2 }, async () => {
   await using cluster = await startCluster();
   const before = await cluster.status();
   assert.equal(before.ready, true);
