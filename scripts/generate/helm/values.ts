@@ -67,6 +67,7 @@ const Global = z.strictObject({
   podSecurity: z
     .strictObject({
       fsGroup: z.int().min(0).default(1000).describe('group of mounted files; 0 where the platform assigns one'),
+      natsUser: z.int().min(0).default(1000).describe('user of NATS, whose image names none; 0 where the platform assigns one'),
     })
     .prefault({}),
   networkPolicy: z

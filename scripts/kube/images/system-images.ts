@@ -34,8 +34,8 @@ export async function addSystemImages(archive: ImageArchive, work: string): Prom
   const { nats: values } = parse(readFileSync(PLATFORM_VALUES, 'utf8')) as { nats: { image: string } };
   archive.addImage({
     name: `docker.io/library/${values.image}`,
+    // As the published image, it names no user.
     layers: [await archive.addLayer(nats)],
-    user: '1000',
     entrypoint: ['nats-server'],
   });
 }
