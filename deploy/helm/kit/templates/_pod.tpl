@@ -26,11 +26,11 @@ containers:
       {{- range $name, $port := .ports }}
       - { name: {{ $name }}, containerPort: {{ $port }} }
       {{- end }}
-    # A first start creates indexes, and waits for the bus.
+    # A first start creates indexes, and waits for the bus. A start that is ended early on a busy node only adds load.
     startupProbe:
       httpGet: { path: /livez, port: probes }
       periodSeconds: 1
-      failureThreshold: 120
+      failureThreshold: 300
     livenessProbe:
       httpGet: { path: /livez, port: probes }
       periodSeconds: 10
