@@ -17,8 +17,9 @@ export const NO_CLUSTER = mode === undefined ? 'no cluster runs; start one with 
 /** Why tests that need running containers are skipped. */
 export const NO_PODS = mode === 'fake' ? 'nodes are fake, so no container runs' : NO_CLUSTER;
 
-/** Leaves out services that a turn does not need. */
+/** Leaves out services that a turn does not need, and permits the rate of `startLoad`. */
 export const FEW_SERVICES = setValues({
+  'global.settings': { gateway: { rateLimit: { maxRequests: 1_000_000 } } },
   'global.services': { memory: false, scheduler: false, graph: false, browser: false, media: false, observability: false },
 });
 

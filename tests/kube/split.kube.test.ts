@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { CHARTS, createNamespace, FEW_SERVICES, NO_PODS, WAIT, type Namespace } from './cluster.ts';
 import { startLoad } from './load.ts';
 
-const KINDS = 'deployment,service,pdb,networkpolicy';
+const KINDS = 'deployment,service,pdb,networkpolicy,configmap';
 const GATEWAY = 'app.kubernetes.io/instance=switchyard,app.kubernetes.io/component=gateway';
 const KEEP = 'helm.sh/resource-policy';
 const CALLS_PER_SECOND = 50;
@@ -51,7 +51,7 @@ describe('a service that leaves the umbrella', { skip: NO_PODS, timeout: 900_000
   /** The objects of other releases without their status. */
   async function listOthers(): Promise<string[]> {
     const selector = 'app.kubernetes.io/instance=switchyard,app.kubernetes.io/component!=gateway';
-    const list = await namespace.kubectl('get', `${KINDS},statefulset,configmap,secret`, '--selector', selector, '--output', 'json');
+    const list = await namespace.kubectl('get', `${KINDS},statefulset,secret`, '--selector', selector, '--output', 'json');
     return (JSON.parse(list) as { items: ManagedObject[] }).items.map(({ kind, metadata, data }) =>
       JSON.stringify([kind, metadata.name, metadata.generation, metadata.labels, data]),
     );
