@@ -61,8 +61,14 @@ describe('separate processes over NATS, with a collector', { skip: NATS_OFF, tim
       ['sessions: chat', 'sessions: invoke_agent default', 'sessions: agent.execute', 'gateway: edge agent.execute'],
     );
     const chat = collector.spans.find((span) => span.traceId === trace && span.name.startsWith('chat '));
-    assert.equal(chat?.attributes['gen_ai.provider.name'], 'openai');
-    assert.ok(Number(chat.attributes['gen_ai.usage.output_tokens']) > 0);
+    assert.ok(chat?.isClient);
+    const { attributes } = chat;
+    assert.equal(attributes['gen_ai.operation.name'], 'chat');
+    assert.equal(attributes['gen_ai.provider.name'], 'openai');
+    assert.equal(attributes['gen_ai.request.stream'], true);
+    assert.deepEqual(attributes['gen_ai.response.finish_reasons'], ['stop']);
+    for (const name of ['gen_ai.usage.input_tokens', 'gen_ai.usage.output_tokens', 'gen_ai.response.time_to_first_chunk'])
+      assert.ok(Number(attributes[name]) > 0, name);
     assert.equal(upstream.requests.at(-1)?.headers['traceparent'], `00-${trace}-${chat.spanId}-01`, 'the provider can go on with it');
   });
 

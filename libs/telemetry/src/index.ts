@@ -11,6 +11,6 @@ export { observeProcess } from './metrics/process-metrics.ts';
 export { redact } from './object-redaction.ts';
 export { scrub } from './text-redaction.ts';
 export { scrubTexts } from './scrub-texts.ts';
-export { startSpan, tracing, withSpan, type Span } from './spans.ts';
+export { startClientSpan, startSpan, tracing, withSpan, type Span } from './spans.ts';
 export { startTelemetry, type Telemetry } from './telemetry.ts';
 export { continueTrace, parseTraceparent, type Trace } from './trace-context.ts';

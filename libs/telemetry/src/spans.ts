@@ -1,4 +1,14 @@
-import { context, SpanStatusCode, trace, type Attributes, type Context, type Span as ApiSpan, type Tracer } from '@opentelemetry/api';
+import {
+  context,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  type Attributes,
+  type Context,
+  type Span as ApiSpan,
+  type SpanOptions,
+  type Tracer,
+} from '@opentelemetry/api';
 import { scrub } from './text-redaction.ts';
 import { makeTrace, parseTraceparent } from './trace-context.ts';
 
@@ -25,9 +35,16 @@ export function tracing(): boolean {
 
 /** Starts a span for work that ends in a callback or a stream. The caller must end it. */
 export function startSpan(name: string, attributes?: Attributes, parent?: string): Span {
-  return tracer === undefined
-    ? passThrough(parent)
-    : recorded(tracer.startSpan(name, { attributes: attributes ?? {} }, parentContext(parent)));
+  return start(name, { attributes: attributes ?? {} }, parent);
+}
+
+/** Like `startSpan`, for a request to a remote server. */
+export function startClientSpan(name: string, attributes: Attributes, parent?: string): Span {
+  return start(name, { attributes, kind: SpanKind.CLIENT }, parent);
+}
+
+function start(name: string, options: SpanOptions, parent: string | undefined): Span {
+  return tracer === undefined ? passThrough(parent) : recorded(tracer.startSpan(name, options, parentContext(parent)));
 }
 
 /** Runs `fn` in a span that ends with its result or promise. While tracing is off it only calls `fn`. */

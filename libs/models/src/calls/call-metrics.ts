@@ -1,5 +1,5 @@
 import { ServiceError } from '@switchyard/contracts';
-import { counter, histogram, startSpan, tracing, type Histogram } from '@switchyard/telemetry';
+import { counter, histogram, startClientSpan, tracing, type Histogram } from '@switchyard/telemetry';
 import type { ModelAnswer, ModelRef } from '../model/model.ts';
 
 /** Label for names that are not in a catalogue, so that custom names create no metric series. */
@@ -17,25 +17,45 @@ export interface CallMetrics {
   recordRetry(error: ServiceError): void;
   /** Records the time to the first chunk. */
   recordChunk(): void;
-  /** Records tokens and cost. */
-  recordUsage(use: Pick<ModelAnswer, 'usage' | 'costUsd'>): void;
+  /** Records tokens, cost, and why the answer ended. */
+  recordAnswer(answer: Pick<ModelAnswer, 'usage' | 'costUsd'> & Partial<Pick<ModelAnswer, 'reason'>>): void;
   /** Ends the call. Later calls are ignored. */
   end(error?: unknown): void;
   /** Ends a call as cancelled if it has not ended. */
   cancel(): void;
 }
 
+/** Finish reasons in the words of the OpenTelemetry conventions. */
+const FINISH_REASONS: Readonly<Record<ModelAnswer['reason'], string>> = {
+  stop: 'stop',
+  length: 'length',
+  'tool-calls': 'tool_call',
+  'content-filter': 'content_filter',
+  other: 'other',
+};
+
 const ABANDONED = new ServiceError('CANCELLED', 'The reader of the model call has left.');
+
+export interface CallMetricsOptions {
+  operation?: Operation | undefined;
+  /** The caller requested a streamed answer. */
+  streams?: boolean | undefined;
+}
 
 export function startCallMetrics(
   { provider, modelId }: ModelRef,
   traceparent: string | undefined,
-  operation: Operation = 'chat',
+  { operation = 'chat', streams = false }: CallMetricsOptions = {},
 ): CallMetrics {
   const startedAt = performance.now();
-  const span = startSpan(
+  const span = startClientSpan(
     `${operation} ${modelId}`,
-    { 'gen_ai.operation.name': operation, 'gen_ai.provider.name': provider, 'gen_ai.request.model': modelId },
+    {
+      'gen_ai.operation.name': operation,
+      'gen_ai.provider.name': provider,
+      'gen_ai.request.model': modelId,
+      ...(streams ? { 'gen_ai.request.stream': true } : {}),
+    },
     traceparent,
   );
   let series: ModelSeries | undefined;
@@ -67,10 +87,12 @@ export function startCallMetrics(
       }).add();
     },
     recordChunk() {
-      if (!firstSeen) getOwnSeries().first.record(seconds());
+      if (firstSeen) return;
       firstSeen = true;
+      getOwnSeries().first.record(seconds());
+      if (streams && tracing()) span.set({ 'gen_ai.response.time_to_first_chunk': seconds() });
     },
-    recordUsage({ usage, costUsd }) {
+    recordAnswer({ usage, costUsd, reason }) {
       const { input, output } = getOwnSeries();
       input.record(usage.input);
       if (operation !== 'embeddings') output.record(usage.output);
@@ -80,7 +102,8 @@ export function startCallMetrics(
           'gen_ai.usage.input_tokens': usage.input,
           'gen_ai.usage.output_tokens': usage.output,
           ...(usage.cacheRead === undefined ? {} : { 'gen_ai.usage.cache_read.input_tokens': usage.cacheRead }),
-          ...(usage.cacheWrite === undefined ? {} : { 'gen_ai.usage.cache_creation.input_tokens': usage.cacheWrite }),
+          ...(usage.cacheWrite === undefined ? {} : { 'gen_ai.usage.cache_write.input_tokens': usage.cacheWrite }),
+          ...(reason === undefined ? {} : { 'gen_ai.response.finish_reasons': [FINISH_REASONS[reason]] }),
         });
     },
     end,

@@ -14,7 +14,7 @@ import type {
   OnDelta,
 } from '../model/model.ts';
 import { prepareImages } from './image-messages.ts';
-import { startCallMetrics, type CallMetrics, type Operation } from './call-metrics.ts';
+import { startCallMetrics, type CallMetrics, type CallMetricsOptions } from './call-metrics.ts';
 import { createSlowModels } from './slow-models.ts';
 import { DEFAULT_RETRY_POLICY, retry, type RetryPolicy } from '../errors/retry.ts';
 import { embedStep, beginStep, completeStep, isEnd, streamStep, type Step } from './model-step.ts';
@@ -76,9 +76,9 @@ export function createCalls({ find, keys, log, retry: pauses = DEFAULT_RETRY_POL
     return failure;
   }
 
-  function begin(request: CallRequest, operation?: Operation): ActiveCall {
+  function begin(request: CallRequest, options?: CallMetricsOptions): ActiveCall {
     const stallTimer = createStallTimer(request.signal, request.promptTimeoutMs);
-    return { request, stallTimer, call: startCallMetrics(request.model, request.traceparent, operation), callee: undefined };
+    return { request, stallTimer, call: startCallMetrics(request.model, request.traceparent, options), callee: undefined };
   }
 
   /** Ends the call with an error. A stall or cancellation takes precedence over the errors that it caused. */
@@ -129,7 +129,7 @@ export function createCalls({ find, keys, log, retry: pauses = DEFAULT_RETRY_POL
 
   return {
     async *stream(request, attempts) {
-      const active = begin(request);
+      const active = begin(request, { streams: true });
       const { call } = active;
       try {
         const started = await runAttempts(active, (callAttempt) => beginStep(createStep(callAttempt, request, false)), attempts);
@@ -141,7 +141,7 @@ export function createCalls({ find, keys, log, retry: pauses = DEFAULT_RETRY_POL
           }
           for (const part of item) {
             call.recordChunk();
-            if (part.type === 'finish') call.recordUsage(part);
+            if (part.type === 'finish') call.recordAnswer(part);
             yield part;
           }
         } finally {
@@ -156,14 +156,14 @@ export function createCalls({ find, keys, log, retry: pauses = DEFAULT_RETRY_POL
     },
 
     streamTo(request, onDelta) {
-      const active = begin(request);
+      const active = begin(request, { streams: true });
       const { call } = active;
       return runToEnd(active, async () => {
         const started = await runAttempts(active, (callAttempt) => beginStep(createStep(callAttempt, request, false)));
         call.recordChunk();
         const end = await streamStep(started, onDelta);
         if (end === undefined) return undefined;
-        call.recordUsage(end);
+        call.recordAnswer(end);
         call.end();
         return end;
       });
@@ -178,7 +178,7 @@ export function createCalls({ find, keys, log, retry: pauses = DEFAULT_RETRY_POL
         return await runToEnd(active, async () => {
           const answer = await runAttempts(active, (callAttempt) => completeStep(createStep(callAttempt, request, nonStreaming)));
           call.recordChunk();
-          call.recordUsage(answer);
+          call.recordAnswer(answer);
           call.end();
           return answer;
         });
@@ -188,13 +188,13 @@ export function createCalls({ find, keys, log, retry: pauses = DEFAULT_RETRY_POL
     },
 
     embed(request) {
-      const active = begin(request, 'embeddings');
+      const active = begin(request, { operation: 'embeddings' });
       const { call } = active;
       return runToEnd(active, async () => {
         const answer = await runAttempts(active, ({ provider, adapter, cost, takesImages: _takesImages, ...attempt }) =>
           embedStep({ provider, adapter, cost, attempt: { ...attempt, request } }),
         );
-        call.recordUsage({ usage: { input: answer.tokens, output: 0 }, costUsd: answer.costUsd });
+        call.recordAnswer({ usage: { input: answer.tokens, output: 0 }, costUsd: answer.costUsd });
         call.end();
         return answer;
       });

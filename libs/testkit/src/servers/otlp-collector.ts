@@ -12,6 +12,8 @@ export interface ReceivedSpan {
   spanId: string;
   /** Empty for a root span. */
   parentSpanId: string;
+  /** The span is of a request to a remote server. */
+  isClient: boolean;
   attributes: Readonly<Record<string, unknown>>;
   failed: boolean;
 }
@@ -36,6 +38,7 @@ export interface Collector extends AsyncDisposable {
 }
 
 const ERROR_STATUS = 2;
+const CLIENT_KIND = 3;
 
 export async function startCollector(): Promise<Collector> {
   const spans: ReceivedSpan[] = [];
@@ -81,9 +84,16 @@ export async function startCollector(): Promise<Collector> {
   };
 }
 
+interface AttributeValue {
+  stringValue?: string;
+  intValue?: number;
+  doubleValue?: number;
+  boolValue?: boolean;
+  arrayValue?: { values: AttributeValue[] };
+}
 interface Attribute {
   key: string;
-  value: { stringValue?: string; intValue?: number; doubleValue?: number; boolValue?: boolean };
+  value: AttributeValue;
 }
 interface Resource {
   resource: { attributes: Attribute[] };
@@ -93,6 +103,7 @@ interface SentSpan {
   traceId: string;
   spanId: string;
   parentSpanId?: string;
+  kind?: number;
   attributes?: Attribute[];
   status?: { code?: number };
 }
@@ -114,12 +125,13 @@ interface Sent {
 function readSpans({ resource, scopeSpans }: NonNullable<Sent['resourceSpans']>[number]): ReceivedSpan[] {
   const service = getService(resource);
   return scopeSpans.flatMap((scope) =>
-    scope.spans.map(({ name, traceId, spanId, parentSpanId = '', attributes, status }) => ({
+    scope.spans.map(({ name, traceId, spanId, parentSpanId = '', kind, attributes, status }) => ({
       service,
       name,
       traceId,
       spanId,
       parentSpanId,
+      isClient: kind === CLIENT_KIND,
       attributes: readAttributes(attributes),
       failed: status?.code === ERROR_STATUS,
     })),
@@ -149,5 +161,9 @@ function getService({ attributes }: Resource['resource']): string {
 }
 
 function readAttributes(attributes: readonly Attribute[] = []): Record<string, unknown> {
-  return Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]));
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, readValue(value)]));
+}
+
+function readValue({ arrayValue, ...scalar }: AttributeValue): unknown {
+  return arrayValue === undefined ? Object.values(scalar)[0] : arrayValue.values.map(readValue);
 }
