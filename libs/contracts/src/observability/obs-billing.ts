@@ -18,6 +18,19 @@ export const AgentBilling = BillingTotal.extend({
   budgetUsed: z.object({ perExecution: Used, perHour: Used, perDay: Used }).optional(),
 });
 
+/** Usage of a model as invoices of providers list it. */
+const ModelBilling = z.object({
+  model: boundedString(MAX.name),
+  cost: Usd,
+  tokens: Count,
+  calls: Count,
+  inputTokens: Count.optional().describe('includes cached tokens'),
+  outputTokens: Count.optional(),
+  cacheReadTokens: Count.optional(),
+  cacheWriteTokens: Count.optional(),
+  ...gaps,
+});
+
 export const ProviderBilling = z.object({
   provider: boundedString(MAX.name),
   inputTokens: Count,
@@ -26,10 +39,7 @@ export const ProviderBilling = z.object({
   callCount: Count.optional(),
   ...gaps,
   totalCacheSaved: Usd.optional(),
-  models: z
-    .array(z.object({ model: boundedString(MAX.name), cost: Usd, tokens: Count, calls: Count }))
-    .max(MAX.all)
-    .optional(),
+  models: z.array(ModelBilling).max(MAX.all).optional(),
 });
 
 export const HourlyUsage = z.object({ hour: z.int().min(0).max(23), tokens: Count });

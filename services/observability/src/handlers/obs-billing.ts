@@ -81,8 +81,9 @@ function toCacheRow({ input, cacheRead, savedPico }: ModelSum) {
   return { hits: cacheRead, misses: Math.max(0, input - cacheRead), savedUsd: toUsd(BigInt(savedPico)) };
 }
 
-function toModelRow({ model, input, output, calls, costPico }: ModelSum) {
-  return { model, cost: toUsd(BigInt(costPico)), tokens: input + output, calls };
+function toModelRow({ model, input, output, cacheRead, cacheWrite, calls, unknownCalls, unpricedCalls, costPico }: ModelSum) {
+  const tokens = { inputTokens: input, outputTokens: output, cacheReadTokens: cacheRead, cacheWriteTokens: cacheWrite };
+  return { model, cost: toUsd(BigInt(costPico)), tokens: input + output, calls, ...tokens, unknownCalls, unpricedCalls };
 }
 
 function rate(part: number, whole: number): number {

@@ -36,11 +36,26 @@ function describeGaps(providers: readonly Provider[]): string[] {
   ];
 }
 
+/** Columns of the CSV output and their fields. */
+const COLUMNS = {
+  model: 'model',
+  calls: 'calls',
+  tokens: 'tokens',
+  cost_usd: 'cost',
+  input_tokens: 'inputTokens',
+  output_tokens: 'outputTokens',
+  cache_read_tokens: 'cacheReadTokens',
+  cache_write_tokens: 'cacheWriteTokens',
+  unknown_calls: 'unknownCalls',
+  unpriced_calls: 'unpricedCalls',
+} as const satisfies Record<string, keyof Model>;
+
+/** A cell is empty if the server does not know the column. */
 function toCsv(providers: readonly Provider[]): string {
   const lines = providers.flatMap(({ provider, models = [] }) =>
-    models.map(({ model, calls, tokens, cost: usd }) => [provider, model, String(calls), String(tokens), String(usd)]),
+    models.map((model) => [provider, ...Object.values(COLUMNS).map((field) => String(model[field] ?? ''))]),
   );
-  return [['provider', 'model', 'calls', 'tokens', 'cost_usd'], ...lines].map((line) => `${line.map(quote).join(',')}\n`).join('');
+  return [['provider', ...Object.keys(COLUMNS)], ...lines].map((line) => `${line.map(quote).join(',')}\n`).join('');
 }
 
 /** Quotes a cell (RFC 4180). A leading formula character is escaped, because names come from the configuration. */

@@ -80,7 +80,17 @@ test('trace sends its conditions and prints one line per turn', async () => {
 
 test('cost prints a table or values for a spreadsheet, and says what is missing', async () => {
   const models = [
-    { model: 'openai/gpt-5', cost: 1.84, tokens: 512_000, calls: 240 },
+    {
+      model: 'openai/gpt-5',
+      cost: 1.84,
+      tokens: 512_000,
+      calls: 240,
+      inputTokens: 430_000,
+      outputTokens: 82_000,
+      cacheReadTokens: 1_000,
+      unknownCalls: 2,
+      unpricedCalls: 0,
+    },
     { model: '=cmd,"x"', cost: 0, tokens: 1, calls: 1 },
   ];
   const provider = {
@@ -99,7 +109,12 @@ test('cost prints a table or values for a spreadsheet, and says what is missing'
   assert.match(stderr, /2 calls reported no usage.*\n.*1 calls used models without a list price/);
   assert.deepEqual(calls[0]?.params, { sinceMs: 86_400_000 });
   const csv = await run(server.url, 'cost', '--csv');
-  assert.equal(csv.stdout, `provider,model,calls,tokens,cost_usd\nopenai,openai/gpt-5,240,512000,1.84\nopenai,"'=cmd,""x""",1,1,0\n`);
+  assert.deepEqual(csv.stdout.split('\n'), [
+    'provider,model,calls,tokens,cost_usd,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,unknown_calls,unpriced_calls',
+    'openai,openai/gpt-5,240,512000,1.84,430000,82000,1000,,2,0',
+    `openai,"'=cmd,""x""",1,1,0,,,,,,`,
+    '',
+  ]);
   assert.equal((await run(server.url, 'cost', '--since', 'long')).code, 2);
 });
 
