@@ -1,26 +1,35 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, mkdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 
-/** Checks Prometheus formats with promtool, if this machine has it (SWITCHYARD_PROMTOOL or the PATH). */
-export const promtool: string | undefined = process.env['SWITCHYARD_PROMTOOL'] ?? onPath('promtool');
+const run = promisify(execFile);
+const here = fileURLToPath(new URL('./', import.meta.url));
+const tools = fileURLToPath(new URL('../../.tools/', import.meta.url));
+const INSTALL_MS = 120_000;
+
+/** Checks Prometheus formats with promtool: that of SWITCHYARD_PROMTOOL or of the PATH, or the one of this installation. */
+export const promtool: string | undefined = process.env['SWITCHYARD_PROMTOOL'] ?? findOnPath('promtool') ?? (await installPromtool());
 
 /** The checker in use, for the titles of tests. */
 export const checker = promtool === undefined ? 'our own rules; promtool is not here' : 'promtool';
 
 /** Returns the faults of an exposition, or an empty text. */
 export async function checkMetrics(exposition: string): Promise<string> {
-  return promtool === undefined ? ownRules(exposition).join('\n') : run(promtool, ['check', 'metrics'], exposition);
+  return promtool === undefined ? ownRules(exposition).join('\n') : runChecker(promtool, ['check', 'metrics'], exposition);
 }
 
 /** Returns the faults of a rules or configuration file. Needs promtool. */
 export async function checkFile(kind: 'rules' | 'config', file: string): Promise<string | undefined> {
-  return promtool === undefined ? undefined : run(promtool, ['check', kind, ...(kind === 'config' ? ['--syntax-only'] : []), file], '');
+  return promtool === undefined
+    ? undefined
+    : runChecker(promtool, ['check', kind, ...(kind === 'config' ? ['--syntax-only'] : []), file], '');
 }
 
-async function run(program: string, args: readonly string[], input: string): Promise<string> {
+async function runChecker(program: string, args: readonly string[], input: string): Promise<string> {
   const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'] });
   child.stdin.end(input);
   const [out, err, [code]] = (await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])) as [
@@ -31,7 +40,19 @@ async function run(program: string, args: readonly string[], input: string): Pro
   return code === 0 && err === '' ? '' : `${out}${err}(${code})`;
 }
 
-function onPath(name: string): string | undefined {
+/** Installs promtool once under a lock. Returns undefined on a system without Debian packages, or without a network. */
+async function installPromtool(): Promise<string | undefined> {
+  const target = join(tools, 'promtool');
+  mkdirSync(tools, { recursive: true });
+  try {
+    await run('flock', [`${target}.lock`, join(here, 'install-promtool.sh'), target], { timeout: INSTALL_MS });
+    return join(target, 'promtool');
+  } catch {
+    return undefined;
+  }
+}
+
+function findOnPath(name: string): string | undefined {
   return (process.env['PATH'] ?? '')
     .split(delimiter)
     .map((folder) => join(folder, name))

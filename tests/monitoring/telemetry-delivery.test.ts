@@ -67,8 +67,22 @@ test('every metric named in READMEs and the guide exists', () => {
   );
 });
 
+test('the page of the first five panels names panels of the dashboard', () => {
+  const titles = new Set(
+    (JSON.parse(readFileSync(root + DASHBOARD, 'utf8')) as { panels: { title: string }[] }).panels.map(({ title }) => title),
+  );
+  const named = [...readFileSync(`${root}docs/guide/five-panels.md`, 'utf8').matchAll(/^\| \*\*(.+?)\*\*/gm)].map(
+    ([, title = '']) => title,
+  );
+  assert.equal(named.length, 5);
+  assert.deepEqual(
+    named.filter((title) => !titles.has(title)),
+    [],
+  );
+});
+
 test(`promtool accepts the Prometheus files (${checker})`, async (t) => {
   const matches = [await checkFile('rules', `${root}${ALERTS}`), await checkFile('config', `${root}deploy/prometheus/prometheus.yml`)];
-  if (matches.includes(undefined)) t.diagnostic('promtool is neither in SWITCHYARD_PROMTOOL nor on the PATH: the rules were not parsed');
+  if (matches.includes(undefined)) t.diagnostic('promtool is not here and cannot be installed: the rules were not parsed');
   assert.deepEqual(matches.filter(Boolean), []);
 });
