@@ -11,6 +11,7 @@ import {
 } from './handlers/obs-billing.ts';
 import { obsContextDag, obsContextPipeline } from './handlers/obs-context.ts';
 import { obsBundle } from './handlers/obs-bundle.ts';
+import { createReadScheduler } from './handlers/read-scheduler.ts';
 import { obsReplay } from './handlers/obs-replay.ts';
 import { obsDiagnostics } from './handlers/obs-diagnostics.ts';
 import { obsExplain } from './handlers/obs-explain.ts';
@@ -52,21 +53,22 @@ export function defineObservability({ ingestMs = INGEST_INTERVAL_MS, snapshotMs 
       const deps = { ...documents, now };
       own.use(startSnapshots({ ...deps, bus, log, clock: systemClock, intervalMs: snapshotMs }));
       const retentionDays = (): number => ingestSettings().persistence.retentionDays;
+      const read = createReadScheduler();
       return {
-        'obs.billing.total': obsBillingTotal(deps),
-        'obs.billing.usage24h': obsBillingUsage24h(deps),
-        'obs.billing.byProvider': obsBillingByProvider(deps),
-        'obs.billing.byAgent': obsBillingByAgent(deps),
-        'obs.billing.bySession': obsBillingBySession(deps),
-        'obs.getCacheStats': obsGetCacheStats(deps),
-        'obs.trace.search': obsTraceSearch(deps),
-        'obs.explain': obsExplain(deps),
-        'obs.fleet.health': obsFleetHealth({ ...deps, bus, retentionDays }),
-        'obs.diagnostics': obsDiagnostics(deps),
-        'obs.context.pipeline': obsContextPipeline({ ...deps, bus }),
-        'obs.context.dag': obsContextDag({ ...deps, bus }),
+        'obs.billing.total': read(obsBillingTotal(deps)),
+        'obs.billing.usage24h': read(obsBillingUsage24h(deps)),
+        'obs.billing.byProvider': read(obsBillingByProvider(deps)),
+        'obs.billing.byAgent': read(obsBillingByAgent(deps)),
+        'obs.billing.bySession': read(obsBillingBySession(deps)),
+        'obs.getCacheStats': read(obsGetCacheStats(deps)),
+        'obs.trace.search': read(obsTraceSearch(deps)),
+        'obs.explain': read(obsExplain(deps)),
+        'obs.fleet.health': read(obsFleetHealth({ ...deps, bus, retentionDays })),
+        'obs.diagnostics': read(obsDiagnostics(deps)),
+        'obs.context.pipeline': read(obsContextPipeline({ ...deps, bus })),
+        'obs.context.dag': read(obsContextDag({ ...deps, bus })),
         'obs.replay': obsReplay({ bus }),
-        'obs.bundle': obsBundle({ ...deps, bus }),
+        'obs.bundle': read(obsBundle({ ...deps, bus })),
         'obs.reset': obsReset(deps),
         'obs.reset.table': obsResetTable(deps),
         'obs.channels.all': obsChannelsAll,

@@ -12,6 +12,8 @@ import { readRecord, type LogPlace } from './read-record.ts';
 
 /** Events per read of the log. */
 const PAGE_SIZE = 500;
+/** Events that are parsed and stored at a time. A larger batch would block the event loop for more than 20 ms on SQLite. */
+const BATCH_SIZE = 100;
 const POSITION = 'events';
 const DAY_MS = 86_400_000;
 /** Rows per read while the rows of a lost log are folded. */
@@ -157,14 +159,17 @@ function getRetentionMs({ settings }: IngestDeps): number {
 /** Stores a page of the log: first the rows, then the hours, so that an interrupted page is folded again from its rows. */
 async function ingestPage(deps: IngestDeps, prices: PriceList, { log, page }: { log: string; page: readonly LogEntry[] }): Promise<void> {
   const retentionMs = getRetentionMs(deps);
-  const writes: Promise<TenantRecord | undefined>[] = [];
-  for (const entry of page) {
-    const place = { log, seq: entry.seq, at: entry.at, expiresAt: entry.at + retentionMs };
-    const write = ingestEntry(deps, prices, { entry, place });
-    if (write) writes.push(write);
+  const records: TenantRecord[] = [];
+  for (let from = 0; from < page.length; from += BATCH_SIZE) {
+    const writes: Promise<TenantRecord | undefined>[] = [];
+    for (const entry of page.slice(from, from + BATCH_SIZE)) {
+      const place = { log, seq: entry.seq, at: entry.at, expiresAt: entry.at + retentionMs };
+      const write = ingestEntry(deps, prices, { entry, place });
+      if (write) writes.push(write);
+    }
+    for (const record of await Promise.all(writes)) if (record !== undefined) records.push(record);
   }
-  const stored = (await Promise.all(writes)).filter((one) => one !== undefined);
-  await foldHours(deps, stored);
+  await foldHours(deps, records);
 }
 
 /** Stores what an entry contains. Resolves to the record that its hour must contain. */
