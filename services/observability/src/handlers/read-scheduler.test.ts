@@ -5,7 +5,7 @@ import { createReadScheduler } from './read-scheduler.ts';
 
 test('starts a bounded number of reads in a turn of the event loop, in order', async () => {
   const started: number[] = [];
-  const read = createReadScheduler(2)((n: number) => started.push(n));
+  const read = createReadScheduler(2)(async (n: number) => void started.push(n));
   const reads = Promise.all([1, 2, 3, 4, 5].map((n) => read(n)));
   assert.deepEqual(started, [1, 2]);
   await nextTurn();
