@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { utils, write } from '@e965/xlsx';
 import { parseDocument } from '../parse-document.ts';
 import type { ParseRequest } from '../protocol/protocol.ts';
+import { readZip } from '../text/zip.ts';
 import { CONTENT_TYPES, docx, RELS, SLIDES_TYPE, zip } from './office-files.fixture.ts';
 
 const EVERY_TYPE = { includes: () => true } as unknown as readonly string[];
@@ -40,7 +41,7 @@ test('reads text that stands in a phonetic guide only', async () => {
   assert.equal(await readText(docx(ruby)), '東京');
 });
 
-test('reads comments and diagrams of a presentation', async () => {
+test('reads comments, diagrams and charts of a presentation', async () => {
   const slide =
     '<p:sld xmlns:p="p" xmlns:a="a"><p:cSld><p:spTree><p:sp><p:txBody><a:p><a:r><a:t>Yard</a:t></a:r></a:p></p:txBody></p:sp></p:spTree></p:cSld></p:sld>';
   const file = zip({
@@ -50,8 +51,9 @@ test('reads comments and diagrams of a presentation', async () => {
     'ppt/slides/slide1.xml': slide,
     'ppt/comments/comment1.xml': '<p:cmLst xmlns:p="p"><p:cm><p:text>Too long</p:text></p:cm></p:cmLst>',
     'ppt/diagrams/data1.xml': DIAGRAM,
+    'ppt/charts/chart1.xml': CHART,
   });
-  assert.equal(await readText(file), '[slide 1]\n\nYard\n\nComments:\n- Too long\n\nDiagrams:\n- Signal');
+  assert.equal(await readText(file), '[slide 1]\n\nYard\n\nComments:\n- Too long\n\nDiagrams:\n- Signal\n\nCharts:\n- Delays\n- May, 7');
 });
 
 test('reads comments of cells', async () => {
@@ -63,6 +65,16 @@ test('reads comments of cells', async () => {
     await readText(write(book, { type: 'buffer', bookType: 'xlsx' }) as Buffer),
     '## Plan\n\nR10\n\nComments:\n- Ada: Late again',
   );
+});
+
+test('reads shapes and charts of a workbook', async () => {
+  const book = utils.book_new();
+  utils.book_append_sheet(book, utils.aoa_to_sheet([['R10']]), 'Plan');
+  const files = await readZip(new Uint8Array(write(book, { type: 'buffer', bookType: 'xlsx' }) as Buffer));
+  const shape = '<xdr:wsDr xmlns:xdr="x" xmlns:a="a"><a:p><a:r><a:t>Track 3 is closed</a:t></a:r></a:p></xdr:wsDr>';
+  const more = { 'xl/drawings/drawing1.xml': shape, 'xl/charts/chart1.xml': CHART };
+  const text = await readText(zip({ ...Object.fromEntries(files), ...more }));
+  assert.equal(text, '## Plan\n\nR10\n\nShapes:\n- Track 3 is closed\n\nCharts:\n- Delays\n- May, 7');
 });
 
 test('gives a page its title, unless its text has it', async () => {
