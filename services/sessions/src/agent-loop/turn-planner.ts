@@ -91,12 +91,13 @@ export async function planTurn(deps: PlanTurnDeps, options: PlanTurnOptions): Pr
     narrowing: turn.tools,
     canPark: deps.gate !== undefined,
   };
-  const [{ messages: before, earlier, promptMessage, window }, leftOut, context, reminder] = await Promise.all([
+  const [{ messages: before, earlier, promptMessage, window, isTainted }, leftOut, context, reminder] = await Promise.all([
     recent({ ...deps, startLayer: deps.tracer?.startLayer }, { ...options, hold: lease }),
     renderDroppedMessages(deps.turns, turn),
     loadOrderedContext(deps.bodies, turn, deps.taint),
     deps.loadMemory?.(text),
   ]);
+  if (isTainted) deps.taint?.mark();
   const offered = deps.tools(agentPrincipal(principal, turn), agent.config, { ...toolTurn, hasHistoryTools: earlier });
   const tools = compactTools(offered, window, agent.config.contextEngine);
   deps.tracer?.recordPrompt({ ...promptMessage, tools: tools.specs.length });

@@ -25,6 +25,8 @@ export interface Exchange {
   chars: number;
   /** Characters held in memory. */
   held: number;
+  /** The prompt of the turn contained text from outside. */
+  isTainted: boolean;
 }
 
 /**
@@ -95,14 +97,14 @@ export function createRecall(options: TextCacheOptions): Recall {
 }
 
 /** Renders a finished turn for the prompts of later turns. */
-export function getExchange(turn: Parameters<typeof listMessages>[0]): Exchange {
+export function getExchange(turn: Parameters<typeof listMessages>[0] & Pick<TurnDocument, 'tainted'>): Exchange {
   const all = listMessages(turn);
   let [chars, held] = [0, 0];
   for (const { content } of all) {
     chars += content.chars;
     held += NAMES_CHARS + (content.text?.length ?? 0);
   }
-  return { messages: all, chars, held };
+  return { messages: all, chars, held, isTainted: turn.tainted === true };
 }
 
 function getHeld(exchanges: readonly Exchange[]): number {

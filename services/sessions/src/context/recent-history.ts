@@ -21,6 +21,8 @@ export interface Recent {
   /** True if the prompt does not contain all earlier messages verbatim. */
   earlier: boolean;
   window: ModelWindow | undefined;
+  /** A turn or a summary in the prompt may repeat text from outside. */
+  isTainted: boolean;
   promptMessage: Omit<NonNullable<TurnEvidence['told']>, 'tools'>;
 }
 
@@ -80,15 +82,18 @@ export async function recent(deps: RecentDeps, { turn, hold, agent, model, text 
   const freshTurns =
     roots.length === 0 ? freshTailTurns : Math.max(freshTailTurns, countWithin(exchanges.map(getChars), recentChars(room, agent)));
   const fitting = fit({ summaries: roots, exchanges, getChars, anchorChars, freshTurns, room: remaining });
-  const anchors = spokenIn(fitting.anchored ? first : []);
+  const anchored = fitting.anchored ? first : [];
+  const anchors = spokenIn(anchored);
   const summarised = roots.slice(roots.length - fitting.summaries);
-  const keptItems = spokenIn(exchanges.slice(0, fitting.exchanges).toReversed());
+  const kept = exchanges.slice(0, fitting.exchanges);
+  const keptItems = spokenIn(kept.toReversed());
   const recordSummaries = summarised.length === 0 ? undefined : deps.startLayer?.('summaries');
   const summaries = await beginnings.summaries(deps.summaries, hold.tenant, summarised);
   const all = [...anchors, ...keptItems];
   const foldedMessages = summarised.reduce((sum, { messages: covered }) => sum + covered, 0);
   const foldedChars = summarised.reduce((sum, { chars, size }) => sum + Math.max(0, chars - size), 0);
   recordSummaries?.({ messagesIn: foldedMessages, messagesOut: summaries.length, removedChars: foldedChars });
+  const isTainted = [...anchored, ...kept].some((exchange) => exchange.isTainted) || summaries.some(({ outside }) => outside === true);
   const texts = await loadTexts(bodies, all);
   const words = all.map(({ role, ...one }, at): ModelMessage => ({ role, text: truncator.render(one, texts[at] ?? '') }));
   const earlier: ModelMessage[] = summaries.length === 0 ? [] : [{ role: 'user', text: renderSummaries(summaries, marked(hold.session)) }];
@@ -106,7 +111,8 @@ export async function recent(deps: RecentDeps, { turn, hold, agent, model, text 
   };
   recordHistory?.({ messagesIn: messageCount, messagesOut: all.length });
   const messages = [...words.slice(0, anchors.length), ...earlier, ...words.slice(anchors.length)];
-  return { messages, earlier: maxTurns > 0 && (messageCount > all.length || truncator.hasTruncated), promptMessage: promptParts, window };
+  const hasEarlier = maxTurns > 0 && (messageCount > all.length || truncator.hasTruncated);
+  return { messages, earlier: hasEarlier, promptMessage: promptParts, window, isTainted };
 }
 
 /** Returns the messages with their index within the turn. */

@@ -14,6 +14,8 @@ export const SummaryDocument = Root.extend({
   text: z.string(),
   /** Part of the text may come from outside the conversation. */
   taint: z.boolean(),
+  /** It covers a tainted turn. Turns whose prompt contains the summary are tainted too. */
+  outside: z.literal(true).optional(),
   /**
    * Time since which the memory service has to be notified; absent when there is nothing to send
    * (`context/compaction/summary-distillation.ts`).

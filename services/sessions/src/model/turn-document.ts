@@ -95,6 +95,8 @@ export const TurnDocument = z.object({
   answer: StoredText.optional(),
   tokensUsed: TokensUsed.optional(),
   finishReason: FinishReason.optional(),
+  /** The prompt contained text from outside, which the answer may repeat. Later turns whose history contains this turn are tainted too. */
+  tainted: z.literal(true).optional(),
   stepCount: count.optional(),
   failure: json(TurnFailure).optional(),
   costUsd: z.number().nonnegative().optional(),

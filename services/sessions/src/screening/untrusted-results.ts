@@ -3,7 +3,10 @@ import { scoreInjection } from '@switchyard/security';
 import type { ToolResult } from '../tools/tool-result-truncation.ts';
 import type { ToolBox } from '../tools/toolbox.ts';
 
-/** Whether a turn has read text from outside: a webhook, material of an order, a memory of outside origin, or a tool result. */
+/**
+ * Whether a turn has read text from outside: a webhook, material of an order, a memory of outside origin, a tool result, or an earlier
+ * turn that had read such text.
+ */
 export interface TurnTaint {
   readonly isTainted: boolean;
   mark(): void;

@@ -81,10 +81,10 @@ export async function makeOne(deps: MakingDeps, seen: SessionDocument, making: S
   try {
     const found = await getFold(deps, claim.session, making);
     if (!found) return await releaseClaim(deps, making, claim);
-    const { source, taint } = await getSource(deps, found, making);
+    const { source, ...origin } = await getSource(deps, found, making);
     const signal = AbortSignal.any([making.signal, kept.signal]);
     const { text, ...cost } = await write(deps, source, { ...making, signal });
-    const made = hung(claim, found.fold, { text, taint, now: store.now() });
+    const made = hung(claim, found.fold, { text, ...origin, now: store.now() });
     const { roots } = made;
     const noted = deps.distilling !== undefined && isDistilled(making.agent, made.document);
     const document = noted ? { ...made.document, undistilled: store.now() } : made.document;
@@ -182,25 +182,36 @@ function anchoring({ config }: Agent, room: number): { turns: number; chars: num
   return { turns: version === 'pipeline' ? compactionPrefixAnchorTurns : 0, chars: room * ANCHOR_SHARE };
 }
 
+/** Where the text of a summary comes from. */
+interface SummaryOrigin {
+  /** Part of it may be the output of tools. */
+  taint: boolean;
+  /** It covers a tainted turn. */
+  isOutside: boolean;
+}
+
 async function getSource(
   deps: MakingDeps,
   { fold, turns }: SummarySource,
   making: SummaryTask,
-): Promise<{ source: Source; taint: boolean }> {
+): Promise<{ source: Source } & SummaryOrigin> {
   const { agent, instructions, room } = making;
   const { leafTargetTokens, condensedTargetTokens } = agent.config.contextEngine;
   if (fold.roots) {
     const parts = await getSummaries(deps, making.tenant, fold.roots);
     const lines = parts.map(({ text }) => ({ role: 'summary', text }));
     const targetTokens = getTarget(condensedTargetTokens, lines);
-    return { source: { lines, targetTokens, instructions, room }, taint: parts.some(({ taint }) => taint) };
+    const source = { lines, targetTokens, instructions, room };
+    return { source, taint: parts.some(({ taint }) => taint), isOutside: parts.some(({ outside }) => outside === true) };
   }
   const all = turns.flatMap(listMessages);
   const texts = await loadTexts(deps.bodies.for(making), all);
   const lines = all.map(({ role }, at) => ({ role, text: texts[at] ?? '' }));
   // Tool results are untrusted.
   const targetTokens = getTarget(leafTargetTokens, lines);
-  return { source: { lines, targetTokens, instructions, room }, taint: turns.some(({ steps }) => steps.length > 0) };
+  const source = { lines, targetTokens, instructions, room };
+  const isOutside = turns.some(({ tainted }) => tainted === true);
+  return { source, taint: isOutside || turns.some(({ steps }) => steps.length > 0), isOutside };
 }
 
 /** Returns the summary documents in the order of the roots. */
@@ -271,16 +282,16 @@ function tookTooLong(): ServiceError {
   return new ServiceError('DEADLINE_EXCEEDED', 'The summary model did not answer in time.', { details: { reason: 'SUMMARY_TIMEOUT' } });
 }
 
-interface Hanging {
+interface Hanging extends SummaryOrigin {
   text: string;
-  taint: boolean;
   now: number;
 }
 
-function hung({ session }: Claim, fold: Fold, { text, taint, now }: Hanging): { document: SummaryDocument; roots: Root[] } {
+function hung({ session }: Claim, fold: Fold, { text, taint, isOutside, now }: Hanging): { document: SummaryDocument; roots: Root[] } {
   const { key: sessionKey, agentId, epoch, roots: before = [] } = session;
   const id = mintId('sum');
   const { root, roots } = folded(before, fold, { id, size: sizeOfLine({ id, text, taint }) });
   const children = (fold.roots ?? []).map(({ id }) => id);
-  return { document: { ...root, epoch, sessionKey, agentId, children, text, taint, createdAt: now }, roots };
+  const origin = { taint, ...(isOutside && { outside: true as const }) };
+  return { document: { ...root, epoch, sessionKey, agentId, children, text, ...origin, createdAt: now }, roots };
 }

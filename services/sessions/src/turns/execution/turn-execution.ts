@@ -81,7 +81,7 @@ async function commitOutcome(
   outcome: ExecutedTurn & Pick<MemoryInjection, 'warnings'> & { remember: boolean; trace: string | undefined; usage: TurnUsage },
 ): Promise<EndedTurn> {
   const { lease, turn, frames } = options;
-  const { result, spent, steps, warnings, remember, trace, usage, effect } = outcome;
+  const { result, spent, steps, warnings, remember, trace, usage, effect, isTainted = false } = outcome;
   const lastFrame = frames.last();
   const { lastSeq, epoch } = lease.session;
   const followed = result.finishReason === 'context_exhausted' && deps.autoContinue.canContinue(turn);
@@ -101,6 +101,7 @@ async function commitOutcome(
         captureMemory: remember,
         autoContinue: followed,
         effect,
+        isTainted,
       })) ?? loadOwnEnd(deps, options, 'done')
     );
   });
@@ -167,8 +168,8 @@ function resolveModel({ models }: TurnRunDeps, { agent, turn, signal }: TurnRun)
   return getTurnModel(agent, models, turn.model);
 }
 
-/** Outcome of the turn, and the effect of a command. */
-type ExecutedTurn = TurnOutcome & { effect?: Effect };
+/** Outcome of the turn, the effect of a command, and whether its prompt contained text from outside. */
+type ExecutedTurn = TurnOutcome & { effect?: Effect; isTainted?: boolean };
 
 interface ExecutionParts {
   record: TurnRecorder;
@@ -280,7 +281,7 @@ async function execute(
   });
   for (;;) {
     const frame = await running.next();
-    if (frame.done) return maxTokens === cap ? markBudgetExhausted(frame.value) : frame.value;
+    if (frame.done) return { ...(maxTokens === cap ? markBudgetExhausted(frame.value) : frame.value), isTainted: taint.isTainted };
     witness.recordFrame(frame.value);
     meter.recordFrame(frame.value);
     frames.push(frame.value);

@@ -118,6 +118,8 @@ export interface AnswerCommit {
   autoContinue: boolean;
   /** Set on commands, which are not part of the history and have no number. */
   effect?: Effect | undefined;
+  /** The prompt contained text from outside. */
+  isTainted: boolean;
 }
 
 /**
@@ -127,7 +129,7 @@ export interface AnswerCommit {
 export function commitAnswer(
   turns: Documents<TurnDocument>,
   ending: TurnEnding,
-  { result, answer, costUsd, steps, lastSeq, epoch, warnings, captureMemory, autoContinue, effect }: AnswerCommit,
+  { result, answer, costUsd, steps, lastSeq, epoch, warnings, captureMemory, autoContinue, effect, isTainted }: AnswerCommit,
 ): Promise<TurnDocument | null> {
   const { turn, fence, lastFrame, now, trace, usage = noUsage() } = ending;
   return turns.update(
@@ -143,6 +145,7 @@ export function commitAnswer(
         ...(usage.calls > 0 ? { usage } : {}),
         stepCount: steps,
         ...(effect ? { effect } : { seq: lastSeq + 1 }),
+        ...(isTainted ? { tainted: true as const } : {}),
         epoch,
         tail: [],
         lastFrame,
