@@ -18,7 +18,7 @@ interface Request {
 interface Reader {
   /** Resolves with the time of arrival. */
   next(): Promise<{ requestId: string; at: number }>;
-  close(): void | Promise<void>;
+  close(): void | PromiseLike<void>;
 }
 
 /** Queues values until a reader takes them. */
