@@ -56,8 +56,7 @@ export function createOwnedBrowser({ live, lease, states, now, log, numbers, sto
     const isSaved = known?.digest === digest && now() - known.at < REWRITE_INTERVAL_MS;
     // A session that was closed meanwhile has no state to keep.
     if (isSaved || !lease.isHeld() || live.find(name) !== session) return;
-    await states.save(getKey(name), state, lease.fence);
-    savedStates.set(name, { digest, at: now() });
+    if (await states.save(getKey(name), state, lease.fence)) savedStates.set(name, { digest, at: now() });
   }
 
   async function saveStorage(): Promise<void> {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { seal, unseal } from '@switchyard/security';
 import type { StorageKeyReader } from '@switchyard/service-kit';
-import { collection, type Collection } from '@switchyard/store';
+import { collection, inserted, type Collection } from '@switchyard/store';
 import { z } from 'zod';
 import { StorageState } from '../sessions/storage-state.ts';
 import type { BrowserKey } from './browser-document.ts';
@@ -33,8 +33,11 @@ export const stateCollection = collection({
 export interface StoredStates {
   /** Undefined if nothing is stored, or if it cannot be decrypted. */
   load(key: BrowserKey): Promise<StorageState | undefined>;
-  /** Stores the state under the lease with this fence. Nothing is stored if the installation has no master key. */
-  save(key: BrowserKey, state: StorageState, fence: number): Promise<void>;
+  /**
+   * Stores the state under the lease with this fence. Returns false if nothing was stored, because the installation has no master key or a
+   * newer lease holder has written.
+   */
+  save(key: BrowserKey, state: StorageState, fence: number): Promise<boolean>;
   remove(key: BrowserKey): Promise<void>;
 }
 
@@ -55,11 +58,14 @@ export function createStoredStates({ states, readKey, now }: StoredStatesDeps): 
     },
     async save(key, state, fence) {
       const encryption = await readKey();
-      if (!encryption) return;
+      if (!encryption) return false;
       const stateId = getStateId(key);
       const bytes = encode(state);
       const document = { stateId, fence, sealed: seal(encryption, bytes, [key.tenant, stateId]), savedAt: now() };
-      await states.for(key).replace(document, { if: { fence: { lte: fence } } });
+      const documents = states.for(key);
+      const replaced = await documents.replace(document, { if: { fence: { lte: fence } } });
+      // A guarded replacement writes nothing where no document is.
+      return replaced !== null || inserted(() => documents.insert(document));
     },
     async remove(key) {
       await states.for(key).remove({ stateId: getStateId(key) });
