@@ -154,6 +154,7 @@ function testHealth(connected: () => boolean): HealthReporter {
   const probes = new Map<string, () => string | undefined>();
   return {
     set,
+    setOptional: (name, outage) => set(name, outage === undefined, outage),
     probe: (name, outage) => void probes.set(name, outage),
     readiness() {
       set('bus', connected(), 'not connected');

@@ -36,6 +36,15 @@ function unfitReplica(service: string, { replica, readiness }: ServicePresence['
   return [`${service} ${replica} ${absent.length === 0 ? `is ${readiness.status}` : `lacks ${absent.join(', ')}`}`];
 }
 
+/** Lists optional dependencies that do not work, once each: the replicas are ready, but some calls fail. */
+export function getDegradations({ ready, dependencies, services = [] }: ServerReadiness): string[] {
+  const own = ready ? missing(dependencies) : [];
+  const others = services.flatMap(({ replicas }) =>
+    replicas.flatMap(({ readiness }) => (readiness?.ready === true ? missing(readiness.dependencies) : [])),
+  );
+  return [...new Set([...own, ...others])];
+}
+
 /** Lists dependencies that are not ready, such as `bus: not connected`. */
 export function missing(dependencies: Readonly<Record<string, { ready: boolean; reason?: string | undefined }>>): string[] {
   return Object.entries(dependencies).flatMap(([name, { ready, reason = 'not ready' }]) => (ready ? [] : [`${name}: ${reason}`]));

@@ -30,6 +30,15 @@ test('services in one process report under their own names and read the whole re
   assert.equal(registry.readiness().ready, false);
 });
 
+test('lists the outage of an optional dependency and stays ready', () => {
+  const health = createHealthRegistry(() => 1);
+  health.reporter('browser').setOptional('chromium', 'not installed');
+  const outage = { ready: false, reason: 'not installed', since: 1 };
+  assert.deepEqual(health.readiness(), { ready: true, status: 'ready', dependencies: { 'browser.chromium': outage } });
+  health.reporter('browser').setOptional('chromium', undefined);
+  assert.equal(health.readiness().dependencies['browser.chromium']?.ready, true);
+});
+
 test('polls a probe on each read', () => {
   const health = createHealthRegistry();
   let connected = false;

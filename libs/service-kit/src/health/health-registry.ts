@@ -18,6 +18,11 @@ export interface Readiness {
 export interface HealthReporter {
   /** Sets the state of a dependency; `reason` explains why it is not ready. */
   set(dependency: string, ready: boolean, reason?: string): void;
+  /**
+   * Sets the state of a dependency without which only some calls fail, such as an external program. It is listed with the reason of its
+   * outage, and the process stays ready.
+   */
+  setOptional(dependency: string, outage: string | undefined): void;
   /** Registers a dependency that is polled: `outage` returns the reason while it is not ready, otherwise undefined. */
   probe(dependency: string, outage: () => string | undefined): void;
   /** Returns the current readiness of the whole process. */
@@ -36,6 +41,7 @@ export interface HealthRegistry extends HealthReporter {
 
 export function createHealthRegistry(now: () => number = Date.now): HealthRegistry {
   const dependencies = new Map<string, Dependency>();
+  const optional = new Set<string>();
   const probes = new Map<string, () => string | undefined>();
   const listeners = new Set<() => void>();
   let draining = false;
@@ -47,6 +53,11 @@ export function createHealthRegistry(now: () => number = Date.now): HealthRegist
     if (known?.ready !== ready) notify();
   }
 
+  function setOptional(name: string, outage: string | undefined): void {
+    optional.add(name);
+    set(name, outage === undefined, outage);
+  }
+
   function notify(): void {
     for (const listener of listeners) listener();
   }
@@ -56,16 +67,18 @@ export function createHealthRegistry(now: () => number = Date.now): HealthRegist
       const reason = outage();
       set(name, reason === undefined, reason);
     }
-    const ready = !draining && [...dependencies.values()].every((dependency) => dependency.ready);
+    const ready = !draining && [...dependencies].every(([name, dependency]) => dependency.ready || optional.has(name));
     const status = draining ? 'draining' : ready ? 'ready' : 'unavailable';
     return { ready, status, dependencies: Object.fromEntries(dependencies) };
   }
 
   return {
     set,
+    setOptional,
     readiness,
     reporter: (service) => ({
       set: (dependency, ready, reason) => set(`${service}.${dependency}`, ready, reason),
+      setOptional: (dependency, outage) => setOptional(`${service}.${dependency}`, outage),
       probe: (dependency, outage) => void probes.set(`${service}.${dependency}`, outage),
       readiness,
     }),

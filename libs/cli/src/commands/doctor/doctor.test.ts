@@ -113,6 +113,23 @@ test('fails for a service that is down but not for an unbuilt one', async () => 
   assert.match(stdout, /^· not built +graph: /m);
 });
 
+test('names the missing optional dependency of a service that is ready', async () => {
+  const dependencies = { 'browser.chromium': { ready: false, reason: 'Chromium is not on the PATH', since: 1 } };
+  const replica = { replica: 'r1', version: '0.1.0', startedAt: 1, pid: 1, host: 'here' };
+  const services = [
+    { service: 'browser', state: 'up', replicas: [{ ...replica, readiness: { ready: true, status: 'ready', dependencies } }] },
+  ];
+  const readiness = { code: 200, body: { status: 'ready', dependencies: {} } };
+  await using server = await startServer({ ...serving(['openai']), services, readiness });
+  const { stdout } = await runCommand(['doctor', '--url', server.url, '--token', TOKEN], {
+    cwd: root,
+    env: { SWITCHYARD_DATA: join(root, 'none') },
+  });
+  assert.match(stdout, /^✓ ready +ready$/m);
+  assert.match(stdout, /^✓ services +browser ×1$/m);
+  assert.match(stdout, /^· degraded +browser\.chromium: Chromium is not on the PATH\n {4}next: .*switchyard status --url http/m);
+});
+
 test('reports an unreadable token once', async () => {
   const data = freshData('http://127.0.0.1:9');
   mkdirSync(join(data, 'token'));

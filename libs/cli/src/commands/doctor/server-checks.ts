@@ -2,7 +2,7 @@ import type { Client, RpcError } from '@switchyard/client';
 import type { ServicePresence } from '@switchyard/contracts';
 import { connect, createNoTokenFailure, type Where } from '../../server/server-location.ts';
 import { explain, isRpcError } from '../../server/rpc-failure.ts';
-import { getFaults } from '../../server/server-faults.ts';
+import { getDegradations, getFaults } from '../../server/server-faults.ts';
 import type { Probe } from '../../server/probe.ts';
 import type { ServerReadiness } from '../../server/readiness.ts';
 import { isObject } from '../../output/json-values.ts';
@@ -36,6 +36,7 @@ export function checkServices(readiness: ServerReadiness, where: Where): Check[]
     ...faults.filter(({ name }) => name === 'ready'),
     ...(services === undefined ? [note('services', 'unknown: requires a token with scope admin')] : listServices(services)),
     ...faults.filter(({ name }) => name !== 'ready'),
+    ...getDegradations(readiness).map((detail) => note('degraded', detail, next)),
   ];
 }
 
