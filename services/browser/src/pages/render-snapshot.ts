@@ -41,16 +41,35 @@ const TARGET_ROLES: ReadonlySet<string> = new Set(
   ),
 );
 /** Roles without a meaning of their own: only their content is shown. */
-const WRAPPER_ROLES: ReadonlySet<string> = new Set(['generic', 'none', 'presentation', 'fragment']);
+const WRAPPER_ROLES: ReadonlySet<string> = new Set(['generic', 'none', 'presentation', 'fragment', 'paragraph']);
+/** Roles of words within a text. They are part of its line. */
+const INLINE_ROLES: ReadonlySet<string> = new Set(
+  'text strong emphasis code mark time term subscript superscript insertion deletion'.split(' '),
+);
+/** Text between links that has no words. */
+const SEPARATOR = /^[\s.,;:|·•]*$/;
 const STATES = ['checked', 'disabled', 'expanded', 'active', 'invalid', 'level', 'pressed', 'selected'] as const;
 const MAX_NAME_CHARS = 256;
 
-/** Renders the snapshot as lines: wrappers without a meaning are left out, and only targets have a reference. */
+/**
+ * Renders the snapshot as lines, indented by one space for each level: wrappers without a meaning are left out, texts of one block share a
+ * line, and only targets have a reference.
+ */
 export function renderSnapshot(nodes: readonly (AriaNode | string)[], options: RenderOptions): RenderedSnapshot {
   const lines: string[] = [];
   const refs: Record<string, RenderedRef> = {};
   const seen = new Map<string, number>();
   let interactive = 0;
+  let blocks = 0;
+  /** The line that further text of the same block continues. */
+  let open: { line: number; block: number } | undefined;
+
+  function addText(text: string, indent: string, block: number): void {
+    const words = oneLine(text);
+    if (options.interactive === true || SEPARATOR.test(words)) return;
+    if (open?.block === block && open.line === lines.length - 1) lines[open.line] += ` ${words}`;
+    else open = { line: lines.push(`${indent}- ${words}`) - 1, block };
+  }
 
   function addRef(node: AriaNode): string {
     const ref = options.assignRef(node.ref ?? '');
@@ -68,21 +87,19 @@ export function renderSnapshot(nodes: readonly (AriaNode | string)[], options: R
     return TARGET_ROLES.has(node.role) || (node.cursor === 'pointer' && !parentPoints);
   }
 
-  function visit(node: AriaNode | string, depth: number, parentPoints: boolean): void {
+  function visit(node: AriaNode | string, depth: number, { points: parentPoints, block: parentBlock }: VisitContext): void {
     if (options.maxDepth !== undefined && depth >= options.maxDepth) return;
-    const indent = options.interactive === true ? '' : '  '.repeat(depth);
-    if (typeof node === 'string' || node.role === 'text') {
-      const text = typeof node === 'string' ? node : (node.text ?? '');
-      if (options.interactive !== true && text !== '') lines.push(`${indent}- ${oneLine(text)}`);
-      return;
-    }
+    const indent = options.interactive === true ? '' : ' '.repeat(depth);
+    if (typeof node === 'string') return addText(node, indent, parentBlock);
     const target = isTarget(node, parentPoints);
     const points = parentPoints || node.cursor === 'pointer';
     const children = node.children ?? [];
-    const isHidden = !target && (options.interactive === true || isWrapper(node, options.compact === true));
+    const isInline = INLINE_ROLES.has(node.role) && (node.name ?? '') === '';
+    const block = isInline && !target ? parentBlock : ++blocks;
+    const isHidden = !target && (options.interactive === true || isInline || isWrapper(node, options.compact === true));
     if (isHidden) {
-      if (node.text !== undefined && options.interactive !== true) lines.push(`${indent}- ${oneLine(node.text)}`);
-      for (const child of children) visit(child, depth, points);
+      addText(node.text ?? '', indent, block);
+      for (const child of children) visit(child, depth, { points, block });
       return;
     }
     const value = options.passwords.has(node.ref ?? '') && node.text !== undefined ? '••••' : node.text;
@@ -90,15 +107,23 @@ export function renderSnapshot(nodes: readonly (AriaNode | string)[], options: R
     lines.push(
       `${indent}- ${node.role}${formatName(node.name)}${formatStates(node)}${ref}${formatLink(node, options)}${formatText(value, node.name)}`,
     );
-    for (const child of children) visit(child, depth + 1, points);
+    for (const child of children) visit(child, depth + 1, { points, block });
   }
 
-  for (const node of nodes) visit(node, 0, false);
+  for (const node of nodes) visit(node, 0, { points: false, block: 0 });
   return { lines, refs, interactive };
+}
+
+/** What a node takes from its ancestors: whether one shows a pointer, and the block whose line its texts continue. */
+interface VisitContext {
+  points: boolean;
+  block: number;
 }
 
 function isWrapper(node: AriaNode, compact: boolean): boolean {
   if (WRAPPER_ROLES.has(node.role)) return true;
+  // The item of a list adds nothing to the one thing that it has.
+  if (node.role === 'listitem' && (node.name ?? '') === '' && node.text === undefined && node.children?.length === 1) return true;
   return compact && (node.name ?? '') === '' && node.text === undefined;
 }
 
