@@ -3,6 +3,7 @@ import { browser as contract, hasScope, parseParams, ServiceError, type Params, 
 import type { OwnedBrowser } from '../ownership/owned-browser.ts';
 import { getBrowserKey, type BrowserKey } from '../ownership/browser-document.ts';
 import { notOwner, routeCall, type BrowserMethod, type RouteDeps } from '../ownership/route-call.ts';
+import { convertDriverFailure } from '../sessions/deadline.ts';
 import type { BrowserSession } from '../sessions/browser-session.ts';
 import { createSecretReader } from '@switchyard/service-kit';
 import type { ActOptions } from '../pages/act.ts';
@@ -35,7 +36,15 @@ function requireSecretRights({ tenant, agent, scopes }: Principal, tenantId: str
 
 /** Returns a handler for each method, which finds the caller's browser, and the operation that other replicas call. */
 export function createHandlers({ methods, isEnabled, checkAddress, getTenantId, ...routing }: HandlerOptions): Handlers<typeof contract> {
-  async function run(
+  async function run(owned: OwnedBrowser, key: BrowserKey, call: { method: BrowserMethod; params: unknown; ctx: Ctx }): Promise<unknown> {
+    try {
+      return await runInSession(owned, key, call);
+    } catch (error) {
+      throw convertDriverFailure(error);
+    }
+  }
+
+  async function runInSession(
     owned: OwnedBrowser,
     key: BrowserKey,
     { method, params, ctx }: { method: BrowserMethod; params: unknown; ctx: Ctx },

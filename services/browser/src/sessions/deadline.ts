@@ -30,6 +30,27 @@ export function isClosed(error: unknown): boolean {
   return error instanceof Error && /has been closed|Target crashed|Target closed|Page crashed|Browser closed/.test(error.message);
 }
 
+/** Whether the driver threw the error: its messages begin with the method that failed. */
+function isDriverFailure(error: unknown): boolean {
+  return isTimeout(error) || (error instanceof Error && /^[a-zA-Z]+\.[a-zA-Z]+: /.test(error.message));
+}
+
+/**
+ * Converts failures of the driver that no caller caused, for example when a document is replaced while it is read: they pass, so the call
+ * can be repeated. Other errors are returned unchanged.
+ */
+export function convertDriverFailure(error: unknown): unknown {
+  if (error instanceof ServiceError) return error;
+  if (isClosed(error)) return browserGone();
+  if (error instanceof PageUnresponsive) {
+    return new ServiceError('UNAVAILABLE', 'Chromium did not respond in time. Repeat the call.', { cause: error });
+  }
+  if (!isDriverFailure(error)) return error;
+  return new ServiceError('UNAVAILABLE', `Chromium did not complete the call: ${describeFailure(error)}. Repeat the call.`, {
+    cause: error,
+  });
+}
+
 export function browserGone(): ServiceError {
   return new ServiceError('UNAVAILABLE', 'Chromium or the tab ended during the call. Repeat the call; navigate starts anew.');
 }
