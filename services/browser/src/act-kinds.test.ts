@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { startOutside, testBrowser, TIMEOUT } from './browser.fixture.ts';
 
 const FORM = `<title>Form</title>
@@ -43,9 +42,39 @@ test('fills fields of every kind, selects in ARIA lists, drags, and reports what
   assert.deepEqual(JSON.parse(value ?? ''), expected);
   assert.deepEqual((await act({ action: 'click', selector: '#ask' })).dialogs, ['confirm dismissed: sure?']);
   assert.deepEqual((await act({ action: 'click', selector: '#file' })).downloads, ['hello.txt']);
-  await act({ action: 'click', selector: '#new' });
-  // Chromium reports a new tab once its page has answered, which may be after the action.
-  while ((await app.bus.call('browser.tabs', {})).tabs.length < 2) await sleep(20);
+  assert.deepEqual((await act({ action: 'click', selector: '#new' })).openedTabs, ['tab_2']);
   const missing = await app.bus.call('browser.act', { action: 'select', selector: '#sizes', value: 'Huge' });
   assert.match(missing.error ?? '', /no option "Huge": take a new snapshot/);
 });
+
+test(
+  'reports a new tab whose server does not answer; the tab can be closed, and it can be used once the server answers',
+  TIMEOUT,
+  async () => {
+    const answers: (() => void)[] = [];
+    const arrived = Promise.withResolvers<void>();
+    await using _outside = await startOutside({
+      '/': '<title>Opener</title><a href="/slow" target="_blank" id="slow">slow</a>',
+      '/slow': (_, response) => {
+        answers.push(() => response.writeHead(200, { 'content-type': 'text/html' }).end('<title>Slow</title>'));
+        arrived.resolve();
+      },
+    });
+    await using app = await testBrowser();
+    await app.bus.call('browser.navigate', { url: 'http://site.example/' });
+    const click = () => app.bus.call('browser.act', { action: 'click', selector: '#slow' });
+    assert.deepEqual(await click(), { ok: true, action: 'click', openedTabs: ['tab_2'] });
+    assert.deepEqual(
+      (await app.bus.call('browser.tabs', {})).tabs.map(({ id }) => id),
+      ['tab_1', 'tab_2'],
+    );
+    assert.deepEqual(await app.bus.call('browser.close', { tabId: 'tab_2' }), { closed: true, tabId: 'tab_2' });
+    await assert.rejects(app.bus.call('browser.focus', { tabId: 'tab_2' }), { code: 'NOT_FOUND' });
+    assert.deepEqual((await click()).openedTabs, ['tab_3']);
+    await arrived.promise;
+    const focus = app.bus.call('browser.focus', { tabId: 'tab_3' });
+    for (const answer of answers) answer();
+    assert.deepEqual(await focus, { focused: true, tabId: 'tab_3' });
+    assert.equal((await app.bus.call('browser.snapshot', {})).title, 'Slow');
+  },
+);

@@ -3,9 +3,12 @@ import { test } from 'node:test';
 import { tempDir } from '@switchyard/testkit';
 import { startOutside, testBrowser, TIMEOUT } from './browser.fixture.ts';
 
-test('opens the same tabs after a restart of the service, and reports what was lost', TIMEOUT, async () => {
+test('opens the same tabs with cookies and storage after a restart, and reports what was lost', TIMEOUT, async () => {
   await using data = await tempDir();
-  await using _outside = await startOutside({ '/': '<title>Kept</title>' });
+  await using _outside = await startOutside({
+    '/': '<title>Kept</title><script>document.cookie = "a=1; Max-Age=900"; localStorage.setItem("b", "2")</script>',
+    '/show': '<script>document.title = document.cookie + " " + localStorage.getItem("b")</script>',
+  });
   {
     await using app = await testBrowser({ data: data.path });
     await app.bus.call('browser.open', {});
@@ -15,11 +18,11 @@ test('opens the same tabs after a restart of the service, and reports what was l
   await using again = await testBrowser({ data: data.path });
   const { tabs } = await again.bus.call('browser.tabs', {});
   assert.deepEqual(
-    tabs.map(({ id }) => id),
-    ['tab_2'],
+    tabs.map(({ id, url }) => [id, url]),
+    [['tab_2', 'http://site.example/']],
   );
-  // The test has no master key, so cookies and storage are not saved.
   const { running, notRestored } = await again.bus.call('browser.status', {});
-  assert.deepEqual([running, notRestored], [true, ['cookies', 'storage', 'forms', 'history']]);
+  assert.deepEqual([running, notRestored], [true, ['forms', 'history']]);
+  assert.equal((await again.bus.call('browser.navigate', { url: 'http://site.example/show' })).title, 'a=1 2');
   assert.deepEqual(await again.bus.call('browser.open', {}), { tabId: 'tab_3' });
 });

@@ -22,7 +22,7 @@ export const browser = defineService({
   version: '0.1.0',
   settings: ['browser', 'security', 'tenantId'],
 
-  async setup({ settings, store, bus, log, own, replica, env }) {
+  async setup({ settings, store, bus, log, own, replica, env, health }) {
     const { browsers, states } = await store.open({ browsers: browserCollection, states: stateCollection });
     const now = (): number => store.now();
     const allowLoopback = (): boolean => settings.current.browser.allowLoopbackNavigation;
@@ -38,6 +38,7 @@ export const browser = defineService({
       log,
       capacity: () => (settings.current.browser.enabled ? settings.current.browser.maxProfiles : 0),
       viewport: () => settings.current.browser.viewport,
+      onStart: (failure) => health.setOptional('chromium', failure),
       async launch() {
         if (settings.current.browser.noSandbox) {
           throw new ServiceError(

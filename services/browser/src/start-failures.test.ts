@@ -12,6 +12,9 @@ test('tells the caller what to do when Chromium is missing', async () => {
     });
   }
   assert.deepEqual(await app.bus.call('browser.status', {}), { running: false });
+  const { ready, dependencies } = app.host.health.readiness();
+  assert.equal(ready, true, 'the other services of the process go on');
+  assert.match(dependencies['browser.chromium']?.reason ?? '', /\/opt\/no-chromium/);
 });
 
 test('tells the caller that browser.noSandbox must be false', async () => {

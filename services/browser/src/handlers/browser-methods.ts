@@ -3,14 +3,15 @@ import type { BrowserProxy } from '../chromium/browser-proxy.ts';
 import { performAction, type ActOptions } from '../pages/act.ts';
 import { parseAddress, type AddressPolicy } from '../pages/address.ts';
 import { printPdf, takeScreenshot } from '../pages/capture.ts';
-import { browserGone, isClosed, PageUnresponsive, withDeadline } from '../sessions/deadline.ts';
+import { browserGone, isClosed, PageUnresponsive } from '../sessions/deadline.ts';
 import { navigateTab } from '../pages/navigate.ts';
+import { readTitle } from '../pages/read-title.ts';
 import { takeSnapshot } from '../pages/take-snapshot.ts';
 import type { BrowserKey } from '../ownership/browser-document.ts';
 import type { OwnedBrowser } from '../ownership/owned-browser.ts';
 import type { BrowserMethod } from '../ownership/route-call.ts';
 import type { BrowserSession } from '../sessions/browser-session.ts';
-import type { Tab } from '../sessions/tab.ts';
+import { getTabUrl, type Tab } from '../sessions/tab.ts';
 
 const TITLE_TIMEOUT_MS = 1_000;
 /** Time of a capture or snapshot, below the deadline of the method. */
@@ -60,7 +61,8 @@ export function createBrowserMethods({ openProxy, addresses, settings }: MethodD
     'browser.start': async () => ({ started: true }),
     async 'browser.status'({ session, owned, key }) {
       const tabs = session.listTabs();
-      const url = session.findFocused()?.page.url();
+      const focused = session.findFocused();
+      const url = focused && getTabUrl(focused);
       const lost = owned.live.notRestored.get(key.session);
       return {
         running: true,
@@ -107,7 +109,8 @@ export function createBrowserMethods({ openProxy, addresses, settings }: MethodD
       return onFocused(session, (tab) => performAction(tab, params, { session, evaluateEnabled, resolveSecret }));
     },
     async 'browser.tabs'({ session }) {
-      return { tabs: await Promise.all(session.listTabs().map(describeTab)) };
+      const tabs = await Promise.all(session.listTabs().map(describeTab));
+      return { tabs: [...tabs, ...session.listPending().map((id) => ({ id, url: 'about:blank', title: '' }))] };
     },
     async 'browser.focus'({ params: { tabId }, session }) {
       await session.focus(tabId);
@@ -121,7 +124,7 @@ export function createBrowserMethods({ openProxy, addresses, settings }: MethodD
   };
 }
 
-async function describeTab({ id, page }: Tab): Promise<Result<'browser.tabs'>['tabs'][number]> {
-  const title = await withDeadline(page.title(), TITLE_TIMEOUT_MS).catch(() => '');
-  return { id, url: page.url().slice(0, 8_192), title: title.slice(0, 2_048) };
+async function describeTab(tab: Tab): Promise<Result<'browser.tabs'>['tabs'][number]> {
+  const title = await readTitle(tab.page, TITLE_TIMEOUT_MS).catch(() => '');
+  return { id: tab.id, url: getTabUrl(tab).slice(0, 8_192), title };
 }

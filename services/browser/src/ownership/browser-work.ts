@@ -1,13 +1,14 @@
-import type { Sections } from '@switchyard/contracts';
+import { ServiceError, type Sections } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
 import { counter } from '@switchyard/telemetry';
 import { createWork, type Lease, type Outcome, type Work } from '@switchyard/work';
 import { createLiveBrowser, type LiveBrowserOptions } from '../sessions/live-browser.ts';
 import type { Browser } from 'playwright-core';
+import { watchTargets } from '../sessions/opened-targets.ts';
 import type { StorageState } from '../sessions/storage-state.ts';
 import { createNumbers, type BrowserDocument, type BrowserKey } from './browser-document.ts';
 import { createOwnedBrowser, type OwnedBrowser } from './owned-browser.ts';
-import { describeStartFailure, ENDED_TOO_OFTEN } from './start-failure.ts';
+import { describeStartFailure, ENDED_TOO_OFTEN, toError } from './start-failure.ts';
 import type { StoredStates } from './stored-state.ts';
 
 const PARKED_MS = 365 * 86_400_000;
@@ -33,6 +34,8 @@ export interface BrowserWorkDeps {
   capacity: () => number;
   viewport: () => Sections['browser']['viewport'];
   launch: () => Promise<Browser>;
+  /** Called after each start of Chromium, with the reason if it failed. */
+  onStart: (failure: string | undefined) => void;
 }
 
 /** Runs the browsers of this replica, each under the lease of its document. */
@@ -40,6 +43,17 @@ export function createBrowserWork(deps: BrowserWorkDeps): RunningBrowsers {
   const { browsers, states, owner, now, log, capacity } = deps;
   const owned = new Map<string, OwnedBrowser>();
   const starts = new Map<string, Promise<void>>();
+
+  async function launchChromium(): Promise<Browser> {
+    try {
+      const browser = await deps.launch();
+      deps.onStart(undefined);
+      return browser;
+    } catch (error) {
+      deps.onStart(describeStartFailure(error).message);
+      throw error;
+    }
+  }
 
   async function launch(
     lease: Lease<BrowserDocument>,
@@ -55,7 +69,9 @@ export function createBrowserWork(deps: BrowserWorkDeps): RunningBrowsers {
         return undefined;
       }
     };
-    const live = createLiveBrowser({ browser: await deps.launch(), viewport: deps.viewport, now, loadStorage, numbers });
+    const browser = await launchChromium();
+    const targets = await watchTargets(browser);
+    const live = createLiveBrowser({ browser, viewport: deps.viewport, now, loadStorage, numbers, targets });
     try {
       await live.restore(sessions);
     } catch (error) {
@@ -78,7 +94,7 @@ export function createBrowserWork(deps: BrowserWorkDeps): RunningBrowsers {
     try {
       live = await launch(lease, numbers);
     } catch (error) {
-      reject(error);
+      reject(error instanceof ServiceError ? error : toError(describeStartFailure(error)));
       starts.delete(name);
       counter('switchyard.browser.starts', { outcome: describeStartFailure(error).code }).add();
       log.warn({ err: error, browserId: document.browserId }, 'the browser did not start');

@@ -52,12 +52,12 @@ export async function routeCall(deps: RouteDeps, call: { method: BrowserMethod; 
       if (!STARTS.has(method)) return undefined;
       await requestBrowser(deps, key, document);
       isRequested = true;
-    } else if (document.state === 'running' && document.owner !== null && document.owner !== replica) {
-      const reply = await forward(deps.bus.as(ctx.principal), document.owner, call);
+    } else {
+      const owner = document.state === 'running' && document.owner !== replica ? document.owner : null;
+      const reply = owner === null ? undefined : await forward(deps.bus.as(ctx.principal), owner, call);
       if (reply) return JSON.parse(reply.result) as unknown;
-      await running.work.poll(); // takes the browser over once the lease of a killed owner has ended
-    } else if (document.state !== 'running') {
-      await running.work.poll();
+      // Takes the browser over once the lease of a killed owner has ended, also of an earlier process with the name of this replica.
+      if (!running.getStart(key)) await running.work.poll();
     }
     await running.getStart(key);
     if (running.find(key)) continue;

@@ -26,23 +26,27 @@ export async function performAction(tab: Tab, params: ActParams, options: ActOpt
   const { action } = params;
   const { session } = options;
   const urlBefore = tab.page.url();
-  const tabsBefore = new Set(session.listTabs().map(({ id }) => id));
+  const listIds = (): string[] => [...session.listTabs().map(({ id }) => id), ...session.listPending()];
+  const tabsBefore = new Set(listIds());
+  const describeOutcome = (): Partial<Result<'browser.act'>> => {
+    const openedTabs = listIds().filter((id) => !tabsBefore.has(id));
+    return { ...(openedTabs.length > 0 && { openedTabs }), ...describeHappenings(tab) };
+  };
   try {
     const value = await withDeadline(dispatch(tab, params, options), getTimeout(params));
     if (action !== 'close') await waitUntilQuiet(tab);
     const url = tab.page.url();
-    const openedTabs = session.listTabs().flatMap(({ id }) => (tabsBefore.has(id) ? [] : [id]));
+    if (session.listPending().some((id) => !tabsBefore.has(id))) await session.waitForPending(QUIET_TIMEOUT_MS);
     return {
       ok: true,
       action,
       ...(url !== urlBefore && action !== 'close' && { url: url.slice(0, 8_192) }),
-      ...(openedTabs.length > 0 && { openedTabs }),
-      ...describeHappenings(tab),
+      ...describeOutcome(),
       ...(value !== undefined && { value }),
     };
   } catch (error) {
     if (isClosed(error) && action !== 'close') {
-      return { ok: false, action, error: 'the tab closed during the action: see browser.tabs', ...describeHappenings(tab) };
+      return { ok: false, action, error: 'the tab closed during the action: see browser.tabs', ...describeOutcome() };
     }
     if (error instanceof PageUnresponsive) {
       await session.discard(tab);
@@ -50,11 +54,11 @@ export async function performAction(tab: Tab, params: ActParams, options: ActOpt
         ok: false,
         action,
         error: `the page did not respond, so the tab ${tab.id} was closed: navigate again`,
-        ...describeHappenings(tab),
+        ...describeOutcome(),
       };
     }
     if (error instanceof ServiceError && error.code !== 'NOT_FOUND') throw error;
-    return { ok: false, action, error: explain(error), ...describeHappenings(tab) };
+    return { ok: false, action, error: explain(error), ...describeOutcome() };
   }
 }
 

@@ -3,6 +3,7 @@ import type { Response } from 'playwright-core';
 import type { BrowserProxy } from '../chromium/browser-proxy.ts';
 import type { Tab } from '../sessions/tab.ts';
 import { convertRefusal } from './address.ts';
+import { readTitle } from './read-title.ts';
 import { describeFailure, isClosed, isTimeout, PageUnresponsive, withDeadline } from '../sessions/deadline.ts';
 
 const MAX_LOAD_ATTEMPTS = 3;
@@ -36,8 +37,8 @@ export async function navigateTab(tab: Tab, { url, timeoutMs, proxy }: NavigateO
     throw new ServiceError('UNAVAILABLE', `${shorten(url)} cannot be loaded: ${reason}`, { details });
   }
   await page.waitForLoadState('load', { timeout: LOAD_TIMEOUT_MS }).catch(() => undefined);
-  const title = await withDeadline(page.title(), ANSWER_TIMEOUT_MS);
-  return { url: page.url().slice(0, 8_192), title: title.slice(0, 2_048), tabId: tab.id };
+  const title = await readTitle(page, ANSWER_TIMEOUT_MS);
+  return { url: page.url().slice(0, 8_192), title, tabId: tab.id };
 }
 
 /** Repeats a load that the error page of the previous load interrupted, because Chromium shows that page after the failure is known. */

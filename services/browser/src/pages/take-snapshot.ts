@@ -2,6 +2,7 @@ import { ServiceError, type Params, type Result } from '@switchyard/contracts';
 import type { Page } from 'playwright-core';
 import type { Tab } from '../sessions/tab.ts';
 import { describeFailure, isClosed, isTimeout, PageUnresponsive, withDeadline } from '../sessions/deadline.ts';
+import { readTitle } from './read-title.ts';
 import { renderSnapshot, type AriaNode } from './render-snapshot.ts';
 
 /** Characters of the line that says how much is missing. */
@@ -27,7 +28,7 @@ export async function takeSnapshot(tab: Tab, { params, maxChars, timeoutMs }: Sn
     snapshot: text,
     refs: visible,
     url: page.url(),
-    title: (await withDeadline(page.title(), timeoutMs)).slice(0, 2_048),
+    title: await readTitle(page, timeoutMs),
     truncated: shown !== undefined,
     stats: {
       lines: shown ?? rendered.lines.length,

@@ -2,15 +2,21 @@ import { ServiceError } from '@switchyard/contracts';
 import type { BrowserContext, Page } from 'playwright-core';
 import { withDeadline } from './deadline.ts';
 import { createConsoleLog, type ConsoleLog } from './console-log.ts';
+import { followPage } from './follow-page.ts';
 import { fillSessionStorage } from './page-storage.ts';
+import type { OpenedTargets } from './opened-targets.ts';
+import { createPendingTabs } from './pending-tabs.ts';
 import { createRefs } from './refs.ts';
 import { createStorageTracker, type StorageState } from './storage-state.ts';
-import type { Tab } from './tab.ts';
+import { getTabUrl, type Tab } from './tab.ts';
 import { createTypedSecrets, type TypedSecrets } from './typed-secrets.ts';
 
 const MAX_TABS = 20;
 const CLOSE_TIMEOUT_MS = 3_000;
-const MAX_HAPPENINGS = 20;
+/** How long the first call waits for the pages that are restored. */
+const RESTORE_WAIT_MS = 2_000;
+/** How long a call waits for the first document of a tab that it names. */
+const PENDING_TIMEOUT_MS = 5_000;
 
 /** The stored state of a session, from which another replica opens it again. */
 export interface SessionState {
@@ -24,6 +30,10 @@ export interface BrowserSession {
   readonly secrets: TypedSecrets;
   readonly lastUsedAt: number;
   listTabs(): Tab[];
+  /** Lists the ids of tabs that pages have opened and whose first document has not arrived. */
+  listPending(): string[];
+  /** Waits until the first documents of all opened tabs have arrived, at most so long. */
+  waitForPending(timeoutMs: number): Promise<void>;
   /** Returns the focused tab, or opens one. */
   getFocused(): Promise<Tab>;
   findFocused(): Tab | undefined;
@@ -35,7 +45,7 @@ export interface BrowserSession {
   getState(): SessionState;
   /** Reads cookies and the storage of the open pages. */
   readStorage(): Promise<StorageState>;
-  /** Opens the stored tabs under their ids. A page that cannot be loaded leaves an empty tab. */
+  /** Opens the stored tabs under their ids. A page that cannot be loaded leaves an empty tab, which keeps its address. */
   restore(state: SessionState, timeoutMs: number): Promise<void>;
   /** Runs calls one after another. */
   run<T>(work: () => Promise<T>): Promise<T>;
@@ -49,10 +59,11 @@ export interface SessionOptions {
   /** Numbers of the next tab and the next reference. No earlier tab or reference of this browser has them. */
   numbers: { tab: number; ref: number };
   now: () => number;
+  targets: OpenedTargets;
 }
 
 /** One session: a context of Chromium with its own tabs, cookies and console. */
-export function createBrowserSession({ context, session, storage, numbers, now }: SessionOptions): BrowserSession {
+export function createBrowserSession({ context, session, storage, numbers, now, targets }: SessionOptions): BrowserSession {
   const tabs = new Map<Page, Tab>();
   const log = createConsoleLog(now);
   const tracker = createStorageTracker(context, storage);
@@ -82,10 +93,26 @@ export function createBrowserSession({ context, session, storage, numbers, now }
 
   /** Tabs that a page opens. The oldest tab stays focused; an action reports the new ones. */
   context.on('page', (page) => {
-    if (tabs.size >= MAX_TABS && !tabs.has(page)) void page.close().catch(() => undefined);
-    else if (opening === 0) add(page);
+    if (!isOpening) addOpened(page);
   });
-  let opening = 0;
+  /** Pages that were closed, also where Chromium takes its time or does not close them. */
+  const closed = new WeakSet<Page>();
+  let isOpening = false;
+  let isFollowed = false;
+
+  function addOpened(page: Page): void {
+    if (tabs.has(page) || closed.has(page) || page.isClosed()) return;
+    const id = pending.take();
+    if (tabs.size < MAX_TABS) add(page, id);
+    else void closePage(page);
+  }
+
+  const pending = createPendingTabs({
+    context,
+    targets,
+    assignId: (count) => (tabs.size + count < MAX_TABS ? `tab_${numbers.tab++}` : undefined),
+    isOpening: () => isOpening,
+  });
 
   async function openTab(id?: string): Promise<Tab> {
     if (tabs.size >= MAX_TABS) {
@@ -93,31 +120,39 @@ export function createBrowserSession({ context, session, storage, numbers, now }
         details: { retryable: true },
       });
     }
-    opening++;
+    isOpening = true;
     try {
-      const tab = add(await context.newPage(), id);
+      const page = await context.newPage();
+      if (!isFollowed) await targets.follow(context, page, pending.listener);
+      isFollowed = true;
+      const tab = add(page, id);
       focused = tab;
       return tab;
     } finally {
-      opening--;
+      isOpening = false;
+      for (const page of context.pages()) addOpened(page); // opened by other pages meanwhile
     }
   }
 
-  function find(tabId: string): Tab {
+  async function find(tabId: string): Promise<Tab> {
+    if (pending.list().includes(tabId)) await pending.wait(PENDING_TIMEOUT_MS);
+    if (pending.list().includes(tabId))
+      throw new ServiceError('UNAVAILABLE', `The tab ${tabId} waits for its first document. Repeat the call, or close the tab.`);
     const tab = [...tabs.values()].find(({ id }) => id === tabId);
     if (!tab) throw new ServiceError('NOT_FOUND', `The tab ${tabId} does not exist. browser.tabs lists the open tabs.`);
     return tab;
   }
 
-  async function closePage({ page }: Tab): Promise<void> {
+  async function closePage(page: Page): Promise<void> {
     tabs.delete(page);
+    closed.add(page);
     await withDeadline(page.close(), CLOSE_TIMEOUT_MS).catch(() => undefined);
   }
 
   const secrets = createTypedSecrets();
   /** Returns the address that is stored in clear text. The sealed state has no addresses. */
-  const getStoredUrl = ({ page, requested, navigating }: Tab): string => {
-    const url = navigating ? requested : page.url();
+  const getStoredUrl = (tab: Tab): string => {
+    const url = tab.navigating ? tab.requested : getTabUrl(tab);
     return secrets.isIn(url) ? (url.split(/[?#]/, 1)[0] ?? '') : url;
   };
 
@@ -128,22 +163,25 @@ export function createBrowserSession({ context, session, storage, numbers, now }
       return lastUsedAt;
     },
     listTabs: () => [...tabs.values()],
+    listPending: () => pending.list(),
+    waitForPending: (timeoutMs) => pending.wait(timeoutMs),
     findFocused: () => focused,
     getFocused: async () => focused ?? openTab(),
     open: () => openTab(),
     async focus(tabId) {
-      const tab = find(tabId);
+      const tab = await find(tabId);
       focused = tab;
       await withDeadline(tab.page.bringToFront(), CLOSE_TIMEOUT_MS).catch(() => undefined);
       return tab;
     },
     async close(tabId) {
-      const tab = find(tabId);
-      await closePage(tab);
+      if (await pending.close(tabId)) return;
+      const tab = await find(tabId);
+      await closePage(tab.page);
       if (focused === tab) focused = [...tabs.values()].at(-1);
     },
     async discard(tab) {
-      await closePage(tab);
+      await closePage(tab.page);
       if (focused === tab) focused = [...tabs.values()].at(-1);
     },
     getState: () => ({
@@ -153,6 +191,7 @@ export function createBrowserSession({ context, session, storage, numbers, now }
     }),
     readStorage: () => tracker.read([...tabs.values()]),
     async restore(stored, timeoutMs) {
+      const loads: Promise<unknown>[] = [];
       for (const { id, url } of stored.tabs) {
         const tab = await openTab(id);
         const { page } = tab;
@@ -162,11 +201,14 @@ export function createBrowserSession({ context, session, storage, numbers, now }
         tab.navigating = true;
         const known = tracker.findSessionStorage(id);
         const withdraw = known && (await fillSessionStorage(page, known.origin, known.entries));
-        void page
+        const load = page
           .goto(url, { waitUntil: 'commit', timeout: timeoutMs })
           .finally(withdraw)
-          .catch(() => undefined);
+          .then(() => page.waitForLoadState('domcontentloaded', { timeout: timeoutMs }));
+        loads.push(load.catch(() => undefined));
       }
+      // Calls see the restored pages. A page that does not answer soon does not delay them.
+      last = withDeadline(Promise.all(loads), RESTORE_WAIT_MS).catch(() => undefined);
       focused = [...tabs.values()].find(({ id }) => id === stored.focused) ?? focused;
     },
     run(work) {
@@ -182,37 +224,4 @@ export function createBrowserSession({ context, session, storage, numbers, now }
       return next.finally(() => (lastUsedAt = now()));
     },
   };
-
-  function followPage(tab: Tab, consoleLog: ConsoleLog): void {
-    const { page, happenings } = tab;
-    consoleLog.follow(page);
-    page.on('dialog', (dialog) => {
-      const accepts = dialog.type() === 'alert' || dialog.type() === 'beforeunload';
-      if (happenings.dialogs.length < MAX_HAPPENINGS) {
-        happenings.dialogs.push(`${dialog.type()} ${accepts ? 'accepted' : 'dismissed'}: ${dialog.message().slice(0, 500)}`);
-      }
-      void (accepts ? dialog.accept() : dialog.dismiss()).catch(() => undefined);
-    });
-    page.on('download', (download) => {
-      if (happenings.downloads.length < MAX_HAPPENINGS) happenings.downloads.push(download.suggestedFilename().slice(0, 500));
-      void download.cancel().catch(() => undefined);
-    });
-    // Intercepted and left alone: no file of this machine is read.
-    page.on('filechooser', () => undefined);
-    page.on('crash', () => void page.close().catch(() => undefined));
-    page.on('request', (request) => {
-      if (!request.isNavigationRequest() || request.frame() !== page.mainFrame()) return;
-      tab.requested = request.url();
-      tab.navigating = true;
-    });
-    page.on('requestfailed', (request) => {
-      if (request.isNavigationRequest() && request.frame() === page.mainFrame()) tab.navigating = false;
-    });
-    page.on('framenavigated', (frame) => {
-      if (frame !== page.mainFrame()) return;
-      tab.navigating = false;
-      // Chromium itself refuses such addresses to pages; this is the second barrier.
-      if (!/^(?:https?:|about:|blob:https?:|chrome-error:)/.test(frame.url())) void page.goto('about:blank').catch(() => undefined);
-    });
-  }
 }

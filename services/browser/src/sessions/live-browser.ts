@@ -2,6 +2,7 @@ import type { Browser } from 'playwright-core';
 import { ServiceError, type Sections } from '@switchyard/contracts';
 import { withDeadline } from './deadline.ts';
 import { toContextState, type StorageState } from './storage-state.ts';
+import type { OpenedTargets } from './opened-targets.ts';
 import { createBrowserSession, type BrowserSession, type SessionState } from './browser-session.ts';
 
 /** Sessions of one browser; each has a context. */
@@ -29,10 +30,11 @@ export interface LiveBrowserOptions {
   loadStorage: (session: string) => Promise<StorageState | undefined>;
   /** Numbers of the next tab and the next reference. */
   numbers: { tab: number; ref: number };
+  targets: OpenedTargets;
 }
 
 /** One running Chromium with the sessions of an agent or client. */
-export function createLiveBrowser({ browser, viewport, now, loadStorage, numbers }: LiveBrowserOptions): LiveBrowser & {
+export function createLiveBrowser({ browser, viewport, now, loadStorage, numbers, targets }: LiveBrowserOptions): LiveBrowser & {
   restore(states: readonly SessionState[]): Promise<void>;
 } {
   const sessions = new Map<string, { session: BrowserSession; close: () => Promise<void> }>();
@@ -51,7 +53,7 @@ export function createLiveBrowser({ browser, viewport, now, loadStorage, numbers
     const restored = storage && (await browser.newContext({ ...options, storageState: toContextState(storage) }).catch(() => undefined));
     if (!restored) storage = undefined;
     const context = restored ?? (await browser.newContext(options));
-    const session = createBrowserSession({ context, session: name, storage, numbers, now });
+    const session = createBrowserSession({ context, session: name, storage, numbers, now, targets });
     sessions.set(name, { session, close: () => context.close() });
     return { session, storage };
   }

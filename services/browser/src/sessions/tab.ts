@@ -13,3 +13,10 @@ export interface Tab {
   /** Whether the main frame waits for the answer to a navigation. */
   navigating: boolean;
 }
+
+/** Returns the address of a tab. A tab whose page cannot be loaded, or that is only being restored, has the address it requested. */
+export function getTabUrl({ page, requested, navigating }: Pick<Tab, 'page' | 'requested' | 'navigating'>): string {
+  const url = page.url();
+  const isEmpty = url.startsWith('chrome-error:') || (url === 'about:blank' && navigating);
+  return isEmpty ? requested : url;
+}
