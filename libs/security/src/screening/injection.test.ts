@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { scoreInjection } from './injection.ts';
+import { normalizeText, scoreInjection } from './injection.ts';
 import { detectOddShapes } from './text-shape.ts';
 
 const KINDS: readonly (readonly [name: string, weight: number, text: string])[] = [
@@ -92,4 +92,8 @@ test('scores long texts in linear time', () => {
     // A square would take seconds. The clock of the processor counts in steps of up to 20 ms.
     assert.ok(much < 8 * 5 * little + 100, `${JSON.stringify(unit)}: ${little} ms for 20,000 characters, ${much} ms for 160,000`);
   }
+});
+
+test('normalizeText does not expand a character that would grow more than fourfold', () => {
+  assert.equal(normalizeText('\ufdfaＡ'), '\ufdfaa');
 });

@@ -55,3 +55,7 @@ test('splitPieces cuts at spaces, and repeats the end of a piece without spaces'
   const [first, second] = splitPieces('x'.repeat(1_000), 512);
   assert.deepEqual([first?.text.length, second?.start], [512, 448]);
 });
+
+test('buildIndexText does not expand a character that would grow more than fourfold', () => {
+  assert.equal(buildIndexText('\ufdfa'.repeat(3)), '\ufdfa'.repeat(3));
+});

@@ -100,6 +100,14 @@ test('limits guesses of tickets like failed tokens', async () => {
   assert.equal(status, 429);
 });
 
+test('refuses a valid ticket from an address with too many failed tickets', async () => {
+  await using gateway = await startTestGateway({ settings: { authFailures: { maxFailures: 2, windowMs: 60_000 } } });
+  const ticket = await issueTicket(gateway);
+  const guess = (): Promise<number> => openEvents(gateway, `ticket_${'0'.repeat(22)}`);
+  assert.deepEqual([await guess(), await guess()], [401, 401]);
+  assert.equal(await openEvents(gateway, ticket), 429);
+});
+
 test('accepts a ticket from an address with too many failed bearer tokens', async () => {
   await using gateway = await startTestGateway({ settings: { authFailures: { maxFailures: 2, windowMs: 60_000 } } });
   const ticket = await issueTicket(gateway);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdir, rename, symlink, writeFile } from 'node:fs/promises';
+import { rmSync, symlinkSync } from 'node:fs';
+import { mkdir, rename, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { tempDir } from '@switchyard/testkit';
@@ -45,4 +46,34 @@ test('follows no link to a file or a directory, inside or outside of the directo
   await rename(join(root, 'index.html'), join(outside, 'index.html'));
   await symlink(join(outside, 'index.html'), join(root, 'index.html'));
   assert.throws(() => readDashboard(root), /contains no index\.html/);
+});
+
+test('skips a file that was replaced by a link after it was listed', async (t) => {
+  await using dir = await tempDir();
+  const [root, outside] = [join(dir.path, 'root'), join(dir.path, 'secret.txt')];
+  await mkdir(root);
+  await writeFile(outside, 'not to be had');
+  for (const name of ['index.html', 'a.txt', 'b.txt']) await writeFile(join(root, name), name);
+  let calls = 0;
+  // The deadline reads the clock first. The next reading is after the directory has been read.
+  t.mock.method(performance, 'now', () => {
+    if (++calls === 2)
+      for (const name of ['a.txt', 'b.txt']) {
+        rmSync(join(root, name));
+        symlinkSync(outside, join(root, name));
+      }
+    return 0;
+  });
+  const dashboard = readDashboard(root);
+  assert.ok(calls > 2);
+  assert.ok(dashboard('index.html'));
+  assert.deepEqual([dashboard('a.txt'), dashboard('b.txt')], [undefined, undefined]);
+});
+
+test('refuses a directory with more than 64 MiB', async () => {
+  await using dir = await tempDir();
+  await writeFile(join(dir.path, 'index.html'), '');
+  await writeFile(join(dir.path, 'large.bin'), '');
+  await truncate(join(dir.path, 'large.bin'), 64 * 1024 * 1024 + 1);
+  assert.throws(() => readDashboard(dir.path), /gateway\.web\.path: .* exceeds 67108864 bytes/);
 });
