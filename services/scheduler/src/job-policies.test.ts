@@ -112,6 +112,60 @@ test('with overlap cancel a later run cancels the earlier one, which counts as n
   assert.equal((await app.bus.call('cron.status', { name: 'tick' })).consecutiveErrors, 0);
 });
 
+test(
+  'with overlap cancel and all slots full a new run gets a slot as soon as the cancelled run has ended',
+  { timeout: 10_000 },
+  async () => {
+    await using app = await testScheduler({ settings: { scheduler: { cron: { maxConcurrentRuns: 1 } } } });
+    await app.bus.call('cron.add', { ...rare, overlap: 'cancel' });
+    await app.bus.call('cron.add', { ...rare, name: 'other' });
+    await app.bus.call('cron.run', { name: 'tick' });
+    const first = await app.turns.next();
+    // The other job waits in the same line, before the new run.
+    await app.bus.call('cron.run', { name: 'other' });
+    await app.bus.call('cron.run', { name: 'tick' });
+    const other = await app.turns.next();
+    app.turns.end(other.turnId);
+    const second = await app.turns.next();
+    app.turns.end(second.turnId);
+    const ends = [];
+    for (let run = 0; run < 3; run += 1) ends.push(await app.nextEvent('scheduler:job_completed'));
+    assert.deepEqual(
+      ends.map(({ jobName, success }) => [jobName, success]),
+      [
+        ['tick', false],
+        ['other', true],
+        ['tick', true],
+      ],
+    );
+    assert.deepEqual(
+      [...app.turns.orders.keys()],
+      [first, other, second].map(({ idempotencyKey }) => idempotencyKey),
+    );
+    const { runs } = await app.bus.call('cron.runs', { name: 'tick' });
+    assert.deepEqual(
+      runs.map(({ status }) => status),
+      ['ok', 'skipped'],
+    );
+  },
+);
+
+test('with overlap cancel a new run runs although the turn of the earlier one no longer exists', { timeout: 10_000 }, async () => {
+  await using app = await testScheduler();
+  await app.bus.call('cron.add', { ...rare, overlap: 'cancel' });
+  await app.bus.call('cron.run', { name: 'tick' });
+  const first = await app.turns.next();
+  app.turns.forget(first.turnId);
+  await app.bus.call('cron.run', { name: 'tick' });
+  const second = await app.turns.next();
+  app.turns.end(second.turnId);
+  const ends = [await app.nextEvent('scheduler:job_completed'), await app.nextEvent('scheduler:job_completed')];
+  assert.deepEqual(
+    ends.map(({ error }) => error),
+    ['the turn of this run no longer exists', undefined],
+  );
+});
+
 test('cron.next returns the next fires with the offset of their time', async () => {
   await using app = await testScheduler();
   const schedule = { kind: 'cron' as const, expr: '30 2 * * *', tz: 'Europe/Oslo' };

@@ -5,7 +5,7 @@ import {
   type ConfigurationPatch,
   type Principal,
   type Result,
-  type ServiceError,
+  ServiceError,
   type TokenStanding,
   type TurnEndRecord,
 } from '@switchyard/contracts';
@@ -20,10 +20,14 @@ type Order = Parameters<Handler<'turns.order'>>[0];
 export interface OrderedTurns {
   /** The orders by key, each once. */
   readonly orders: ReadonlyMap<string, Order & { client: string }>;
+  /** The keys of all accepted orders, repeated ones included. */
+  readonly keys: readonly string[];
   /** Resolves with the next order that no earlier call has returned. */
   next(): Promise<Order & { client: string; turnId: string }>;
   /** Ends a turn and wakes the scheduler. */
   end(turnId: string, how?: Partial<TurnEndRecord>): void;
+  /** Removes a turn, as the owner of its session may do. */
+  forget(turnId: string): void;
   /** Rejects the orders that follow; undefined accepts them again. */
   reject(error: ServiceError | undefined): void;
 }
@@ -101,6 +105,7 @@ export async function putAgent(bus: Bus, agentId: string, config: object = {}, t
 async function serveTurns(host: Host, { endAtOnce, onOrder }: Pick<SchedulerOptions, 'endAtOnce' | 'onOrder'>): Promise<OrderedTurns> {
   const bus = await host.connect('sessions');
   const orders = new Map<string, Order & { client: string }>();
+  const keys: string[] = [];
   const turnIds = new Map<string, string>();
   const records = new Map<string, TurnEndRecord>();
   const unread: (Order & { client: string; turnId: string })[] = [];
@@ -109,6 +114,7 @@ async function serveTurns(host: Host, { endAtOnce, onOrder }: Pick<SchedulerOpti
 
   function order(params: Order, { client, tenant }: Principal): Result<'turns.order'> {
     if (rejection) throw rejection;
+    keys.push(params.idempotencyKey);
     const turnId = turnIds.get(params.idempotencyKey) ?? `turn_${String(turnIds.size).padStart(22, '0')}`;
     turnIds.set(params.idempotencyKey, turnId);
     const sessionKey = `default:${client}:gateway`;
@@ -142,6 +148,7 @@ async function serveTurns(host: Host, { endAtOnce, onOrder }: Pick<SchedulerOpti
     {
       'turns.order': (params, { principal }) => order(params, principal),
       'turns.cancel': ({ turnId }) => {
+        if (!records.has(turnId)) throw new ServiceError('NOT_FOUND', `no turn ${turnId}`);
         end(turnId, { state: 'cancelled', result: undefined });
         return { turnId, state: 'cancelled' };
       },
@@ -155,8 +162,10 @@ async function serveTurns(host: Host, { endAtOnce, onOrder }: Pick<SchedulerOpti
   );
   return {
     orders,
+    keys,
     next: async () => unread.shift() ?? new Promise((resolve) => void waiting.push(resolve)),
     end,
+    forget: (turnId) => void records.delete(turnId),
     reject: (error) => void (rejection = error),
   };
 }

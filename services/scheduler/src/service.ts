@@ -1,7 +1,7 @@
 import { scheduler as contract } from '@switchyard/contracts';
 import { defineService, openAgentDirectory, systemClock, toPrincipal } from '@switchyard/service-kit';
 import { startTurnEndSweep, wakeEndedTurns } from '@switchyard/work';
-import { jobCollection, roomsCollection, runCollection, type RunDocument } from './documents/collections.ts';
+import { jobCollection, roomsCollection, runCollection } from './documents/collections.ts';
 import { createSystemChecks, listSystemChecks } from './checks/run-checks.ts';
 import { cronAdd } from './handlers/cron-add.ts';
 import { cronList } from './handlers/cron-list.ts';
@@ -23,10 +23,11 @@ import { followBeats } from './heartbeat/beat-follow.ts';
 import { createBeatWork } from './heartbeat/beat-work.ts';
 import { createHeartbeatPrincipal } from './heartbeat/beat-order.ts';
 import { getCronLimits, type CronLimits } from './jobs/cron-limits.ts';
-import { createJobWork } from './jobs/job-work.ts';
+import { createJobWork, type JobWorkDeps } from './jobs/job-work.ts';
 import { createExtractionPrincipal, createExtractionWork } from './tasks/extraction-work.ts';
 import { followTurns } from './tasks/follow-turns.ts';
 import { extractionCollection, taskCollection } from './tasks/task-document.ts';
+import { addRun } from './runs/run-overlap.ts';
 import { createRunWork } from './runs/run-work.ts';
 
 /** Owns jobs, their runs, and the heartbeats of agents. */
@@ -67,12 +68,12 @@ export const scheduler = defineService({
         maxConsecutiveErrors: (tenant, agentId) => limits(tenant, agentId).maxConsecutiveErrors,
       }),
     );
-    const addRun = async (tenant: string, run: RunDocument): Promise<void> => {
-      await runWork.add({ tenant }, run);
+    const addFire: JobWorkDeps['addRun'] = async (tenant, added) => {
+      await addRun({ runs, runWork }, tenant, added);
       runWork.poll().catch(ignoreFailure);
     };
     const enabled = (tenant: string, agentId: string): boolean => limits(tenant, agentId).enabled;
-    const jobWork = own.use(createJobWork({ ...common, addRun, enabled }));
+    const jobWork = own.use(createJobWork({ ...common, addRun: addFire, enabled }));
     const beatWork = own.use(
       createBeatWork({
         ...common,

@@ -43,7 +43,7 @@ async function openJobs(t: TestContext) {
   });
   const replica = (owner: string, documents: Collection<JobDocument> = jobs): Work<JobDocument> => {
     const log = { warn: () => undefined };
-    const addRun = (tenant: string, run: RunDocument) => inserted(() => runs.for({ tenant }).insert(run));
+    const addRun = (tenant: string, { run }: { run: RunDocument }) => inserted(() => runs.for({ tenant }).insert(run));
     const work = createJobWork({ jobs: documents, runs, owner, now: () => clock.now, enabled: () => true, log, addRun });
     replicas.push(work);
     return work;

@@ -24,7 +24,7 @@ export interface JobWorkDeps {
   enabled: (tenant: string, agentId: string) => boolean;
   log: { warn(fields: object, message: string): void };
   /** Adds a run. A run whose key exists is not added again. */
-  addRun: (tenant: string, run: RunDocument) => Promise<unknown>;
+  addRun: (tenant: string, added: { job: JobDocument; run: RunDocument }) => Promise<unknown>;
 }
 
 /** Returns the run of a fire, as work that is due. */
@@ -89,7 +89,7 @@ async function insertRuns({ runs, now, addRun }: JobWorkDeps, { tenant, job, dec
     else if (index === 0) return { firedUntil: firedAt, fires: 1 };
   }
   if (decision.kind === 'skip') return { firedUntil: decision.firedUntil, fires: decision.skipped.length };
-  await addRun(tenant, toRun(decision.firedAt));
+  await addRun(tenant, { job, run: toRun(decision.firedAt) });
   return { firedUntil: decision.firedAt, fires: decision.skipped.length + 1 };
 }
 

@@ -1,12 +1,13 @@
 import type { Bus } from '@switchyard/bus';
-import { MAX, ServiceError, type StoredPrincipal } from '@switchyard/contracts';
+import { ServiceError, type StoredPrincipal } from '@switchyard/contracts';
 import { findLostRights, toPrincipal, type Agent, type AgentDirectory, type Clock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import { histogram } from '@switchyard/telemetry';
 import { createWork, type Lease, type Outcome, type RoomDocument, type Work } from '@switchyard/work';
 import type { JobDocument, RunDocument } from '../documents/collections.ts';
 import { deliverResult } from './run-delivery.ts';
-import { completedEvent, describeTurnEnd, finishRun, suspendJob, type FinishRunDeps, type RunEnd } from './run-end.ts';
+import { completedEvent, describeTurnEnd, finishRun, suspendJob, type FinishRunDeps } from './run-end.ts';
+import { cancelTurn, hasLaterRun, replacedRun, waitsForEarlierRun } from './run-overlap.ts';
 import { recordSuspension } from './suspension-audit.ts';
 
 const MAX_CONCURRENT_RUNS = 64;
@@ -25,7 +26,6 @@ const DEFAULT_TIMEOUT_MS = 150_000;
 const QUEUE_POLL_INTERVAL_MS = 1_000;
 /** Tools of a run, if its agent has them. */
 const CRON_TOOLS = { profile: 'cron-minimal' } as const;
-const OPEN_STATES = ['queued', 'running', 'parked'] as const;
 
 export interface RunWorkDeps extends FinishRunDeps {
   jobs: Collection<JobDocument>;
@@ -100,29 +100,6 @@ async function recordTurn({ now }: RunWorkDeps, lease: Lease<RunDocument>, turnI
   histogram('switchyard.cron.delay', {}).record(Math.max(startedAt - runAt, 0) / 1_000);
 }
 
-/** Whether a run has to wait because of the overlap policy of its job. With `cancel` the turns of earlier runs are cancelled. */
-async function waitsForEarlierRun(
-  { runs, bus }: RunWorkDeps,
-  tenant: string,
-  { job: { overlap }, run: { jobId, runId, runAt } }: { job: JobDocument; run: RunDocument },
-): Promise<boolean> {
-  if (overlap !== 'queue' && overlap !== 'cancel') return false;
-  const earlier = { jobId, state: { in: OPEN_STATES }, runAt: { lt: runAt }, runId: { ne: runId } };
-  if (overlap === 'queue') return (await runs.for({ tenant }).count(earlier)) > 0;
-  const { items } = await runs.for({ tenant }).find(earlier, { limit: MAX.few });
-  for (const { turnId, principal } of items)
-    if (turnId !== undefined) await bus.as(toPrincipal(tenant, principal)).call('turns.cancel', { turnId });
-  return items.length > 0;
-}
-
-async function hasLaterRun({ runs }: RunWorkDeps, tenant: string, { jobId, runAt }: RunDocument): Promise<boolean> {
-  return (await runs.for({ tenant }).count({ jobId, state: { in: OPEN_STATES }, runAt: { gt: runAt } })) > 0;
-}
-
-function replacedRun(): RunEnd {
-  return { status: 'skipped', error: 'a later fire of this job cancelled this run, and its overlap is cancel' };
-}
-
 interface SuspendOptions {
   tenant: string;
   job: JobDocument;
@@ -183,7 +160,7 @@ async function collectEnd(deps: RunWorkDeps, lease: Lease<RunDocument>, turnId: 
   if (turn.state === 'queued' || turn.state === 'running') {
     // A later run may wait for the slot of this one, so that it cannot cancel this run itself.
     const isReplaced = job?.overlap === 'cancel' && (await hasLaterRun(deps, tenant, run));
-    if (isReplaced) await deps.bus.as(toPrincipal(tenant, run.principal)).call('turns.cancel', { turnId });
+    if (isReplaced) await cancelTurn(deps, tenant, run);
     return { parkUntil: deps.now() + (isReplaced ? QUEUE_POLL_INTERVAL_MS : TURN_POLL_INTERVAL_MS), keepSlot: true };
   }
   const end = describeTurnEnd(turn);

@@ -5,6 +5,7 @@ import { createSimulation, NO_FAULTS, simulatedData, type Process, type Simulati
 import { newWork, type RoomDocument, type Work } from '@switchyard/work';
 import type { JobDocument, RunDocument } from '../documents/collections.ts';
 import { createJobWork } from '../jobs/job-work.ts';
+import { addRun } from '../runs/run-overlap.ts';
 import { createRunWork } from '../runs/run-work.ts';
 import { judgeJob, judgeTurns, type SimulatedTurn } from './simulation-judge.fixture.ts';
 
@@ -73,8 +74,8 @@ export async function playCron(seed: number): Promise<CronStory> {
     const jobWork = createJobWork({
       ...common,
       enabled: () => true,
-      async addRun(tenant, run) {
-        await runWork.add({ tenant }, run);
+      async addRun(tenant, added) {
+        await addRun({ runs: common.runs, runWork }, tenant, added);
         runWork.poll().catch(() => undefined);
       },
     });
