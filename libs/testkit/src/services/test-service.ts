@@ -44,6 +44,8 @@ export interface TestService extends AsyncDisposable {
   readonly audited: readonly Audited[];
   /** Returns the payload of the next event with this name since the start. */
   nextEvent<N extends EventName>(name: N): Promise<EventPayload<N>>;
+  /** Stops the service, and starts it again after `whileStopped`. The bus and the other services keep their state. */
+  restart(whileStopped: () => Promise<void>): Promise<void>;
 }
 
 /** Starts a service in this process with its own bus and database. Results and events are checked against the contract. */
@@ -67,7 +69,8 @@ export async function testService<C extends Contract, K extends SectionName>(
   const audited: Audited[] = [];
   if (definition.contract.service !== 'secrets') await keepRecord(host, audited);
   await options.prepare?.(host);
-  starting.use(await startService(definition, host));
+  let service = await startService(definition, host);
+  starting.defer(() => service[Symbol.asyncDispose]());
 
   const started = starting.move();
   return {
@@ -75,6 +78,11 @@ export async function testService<C extends Contract, K extends SectionName>(
     host,
     audited,
     nextEvent: (name) => inbox.next(name),
+    async restart(whileStopped) {
+      await service[Symbol.asyncDispose]();
+      await whileStopped();
+      service = await startService(definition, host);
+    },
     [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
 }
