@@ -65,7 +65,7 @@ async function readNotifications(product: Running, url: string): Promise<Reader>
     const { method, params } = JSON.parse(data.toString()) as { method?: string; params?: Request };
     if (method === 'approval.requested' && params) queue.push({ requestId: params.requestId, at: Date.now() });
   });
-  return { next: queue.next, close: () => socket[Symbol.asyncDispose]() };
+  return { next: queue.next, close: async () => socket[Symbol.asyncDispose]() };
 }
 
 describe('approval events at every gateway', { skip: SKIP, timeout: 400_000 }, () => {

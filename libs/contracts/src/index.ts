@@ -117,6 +117,7 @@ export { browser } from './browser/contract.ts';
 export { channels } from './channels/contract.ts';
 export { graph } from './graph/contract.ts';
 export { media } from './media/contract.ts';
+export { MEDIA_USAGE, MediaUsagePurpose } from './media/usage-event.ts';
 export { memory } from './memory/contract.ts';
 export { scheduler } from './scheduler/contract.ts';
 export { tools } from './tools/contract.ts';

@@ -1,7 +1,7 @@
-import { media as contract } from '@switchyard/contracts';
+import { media as contract, MEDIA_USAGE } from '@switchyard/contracts';
 import { createEgress } from '@switchyard/egress';
 import { createMediaModels, createModels } from '@switchyard/models';
-import { createSecretReader, defineService, followSecrets } from '@switchyard/service-kit';
+import { createSecretReader, createUsageRecorder, defineService, followSecrets, usageCollection } from '@switchyard/service-kit';
 import { createAnswerCache } from './answers/answer-cache.ts';
 import { answerCollection } from './answers/answer-document.ts';
 import { explainNoChildren } from './processes/child-permission.ts';
@@ -36,7 +36,7 @@ export const media = defineService({
   settings: ['media', 'tts', 'imageGen', 'models', 'providers', 'security'],
 
   async setup({ settings, store, cache, blobs, bus, log, own, replica, env }) {
-    const { answers, jobs } = await store.open({ answers: answerCollection, jobs: jobCollection });
+    const { answers, jobs, spent } = await store.open({ answers: answerCollection, jobs: jobCollection, spent: usageCollection });
     const noChildren = explainNoChildren();
     if (noChildren !== undefined) log.warn(noChildren);
     else if (detectIsolation() === 'none') log.warn('document parsers can reach the network: install bubblewrap, or allow user namespaces');
@@ -68,6 +68,7 @@ export const media = defineService({
       media: mediaModels,
       models,
       answers: createAnswerCache(answers, now),
+      usage: own.use(createUsageRecorder({ event: MEDIA_USAGE, documents: spent, store, log })),
       now,
     };
     const paidJobs = own.use(createPaidJobs({ jobs, makers: createJobMakers(deps), owner: replica, now, log }));

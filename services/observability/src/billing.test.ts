@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { contracts, type EventPayload, type ModelTurnUsage } from '@switchyard/contracts';
+import { contracts, MEDIA_USAGE, type EventPayload, type ModelTurnUsage } from '@switchyard/contracts';
 import { openNats, principal, startMongo } from '@switchyard/testkit';
 import { endTurn, getTurnId, startObservability, waitForCalls, type ObservabilityApp } from './observability.fixture.ts';
 
@@ -103,6 +103,18 @@ test('answers nothing as zeros and rejects bad windows', async () => {
   assert.equal((await bus.call('obs.getCacheStats', {})).hitRate, 0);
   await assert.rejects(bus.call('obs.billing.total', { sinceMs: -1 }), { code: 'INVALID_ARGUMENT', message: /sinceMs/ });
   await assert.rejects(bus.call('obs.billing.byAgent', {} as { agentId: string }), { code: 'INVALID_ARGUMENT', message: /agentId/ });
+});
+
+test('bills the calls of the media service', async () => {
+  await using app = await startObservability();
+  const usage = contracts.media.events[MEDIA_USAGE].example as EventPayload<typeof MEDIA_USAGE>;
+  await app.record(MEDIA_USAGE, usage);
+  await waitForCalls(app, 1);
+  const { providers } = await app.service.bus.call('obs.billing.byProvider', {});
+  assert.deepEqual(
+    providers.map(({ provider, callCount, estimatedCostUsd }) => [provider, callCount, estimatedCostUsd]),
+    [['google', 1, 0.0006]],
+  );
 });
 
 test('sums of a cent are exact', async () => {

@@ -10,8 +10,8 @@ import { approvalCollection } from './approvals/approval-document.ts';
 import { createGates } from './approvals/gates.ts';
 import { approvalClearDenialCache, approvalPending, approvalResolve, approvalResolveAll } from './handlers/approvals/admin-approval.ts';
 import { createBudgets } from './budgets/budgets.ts';
-import { createUsageRecorder } from './budgets/usage-records.ts';
-import { spentCollection } from './model/spent-document.ts';
+import { createUsageRecorder } from '@switchyard/service-kit';
+import { usageCollection } from '@switchyard/service-kit';
 import { endedEpochCollection, sessionCollection } from './model/session-document.ts';
 import { cacheStatsCollection } from './model/cache-stats-document.ts';
 import { budgetCollection } from './model/budget-document.ts';
@@ -150,7 +150,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         }),
       );
       const budgets = own.use(createBudgets({ budgets: budgetDocuments, store, clock: systemClock, models }));
-      const usage = own.use(createUsageRecorder({ spent, store, log }));
+      const usage = own.use(createUsageRecorder({ event: 'usage:recorded', documents: spent, store, log }));
       const counts = countsTools(env);
       const offeredTools = own.use(await openOfferedTools(bus, log));
       const tools: CreateToolBox = (principal, config, { countsExecutions = false, ...turn }) =>
@@ -335,7 +335,7 @@ async function openData(store: Store) {
     usage: storageUsageCollection,
     budgets: budgetCollection,
     cached: cacheStatsCollection,
-    spent: spentCollection,
+    spent: usageCollection,
     approvals: approvalCollection,
     runs: runCollection,
   });

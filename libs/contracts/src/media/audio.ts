@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DurationMs } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
+import { MEDIA_USAGE } from './usage-event.ts';
 
 export const Language = z.string().min(2).max(35).describe('language tag, for example en or pt-BR; detected by default');
 
@@ -34,6 +35,7 @@ export const audioMethods = defineMethods({
     deadlineMs: TRANSCRIBE_DEADLINE_MS,
     idempotent: true,
     blobs: ['*'],
+    emits: [MEDIA_USAGE],
     examples: [
       { params: { audio: 'T2dnUwACAAA=', language: 'en' }, result: { text: 'Remind me at nine.', language: 'en', durationMs: 1900 } },
       { params: { audio: 'T2dnUwACAAA=' }, result: { error: 'speech-to-text is not configured' } },

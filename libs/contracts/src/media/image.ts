@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { IdempotencyKey } from '../values/common.ts';
 import { defineMethods } from '../definition/define.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
+import { MEDIA_USAGE } from './usage-event.ts';
 
 /** An image, sent to the caller's channel or given inline; or why there is none. */
 export const GeneratedImage = z.discriminatedUnion('success', [
@@ -40,7 +41,7 @@ export const imageMethods = defineMethods({
     effect: 'mutate',
     deadlineMs: IMAGE_DEADLINE_MS,
     blobs: ['*'],
-    emits: ['observability:token_usage', 'message:sent'],
+    emits: [MEDIA_USAGE, 'observability:token_usage', 'message:sent'],
     examples: [
       {
         params: { prompt: 'a railway yard at dusk, ink drawing', size: '1024x1024' },
@@ -66,7 +67,7 @@ export const imageMethods = defineMethods({
     idempotent: true,
     blobs: ['source', 'description'],
     errors: ['NOT_FOUND', 'PERMISSION_DENIED', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
-    emits: ['observability:token_usage'],
+    emits: [MEDIA_USAGE, 'observability:token_usage'],
     examples: [
       {
         params: { source: 'media/yard.png', source_type: 'file', prompt: 'How many tracks are there?' },

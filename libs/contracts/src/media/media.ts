@@ -6,6 +6,7 @@ import { IMAGE_DEADLINE_MS, VisualDescription } from './image.ts';
 import { EnrichedText, LINK_DEADLINE_MS } from './link.ts';
 import { TTS_DEADLINE_MS, Voice } from './tts.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
+import { MEDIA_USAGE } from './usage-event.ts';
 
 /** The text of a document, as far as it goes. */
 export const DocumentText = z.object({
@@ -84,6 +85,7 @@ export const mediaMethods = defineMethods({
     idempotent: true,
     blobs: ['text'],
     errors: ['NOT_FOUND', 'PERMISSION_DENIED', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    emits: [MEDIA_USAGE],
     examples: [
       {
         params: { attachment_url: 'http://example.com/note.ogg' },
@@ -102,7 +104,7 @@ export const mediaMethods = defineMethods({
     idempotent: true,
     blobs: ['prompt', 'description'],
     errors: ['NOT_FOUND', 'PERMISSION_DENIED', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
-    emits: ['observability:token_usage'],
+    emits: [MEDIA_USAGE, 'observability:token_usage'],
     examples: [
       {
         params: { attachment_url: 'http://example.com/yard.mp4' },
@@ -146,6 +148,7 @@ export const mediaMethods = defineMethods({
     idempotent: true,
     blobs: ['audio', 'text'],
     errors: ['FAILED_PRECONDITION', 'UNAVAILABLE'],
+    emits: [MEDIA_USAGE],
     examples: [
       {
         params: { audio: 'T2dnUwACAAA=' },
@@ -166,6 +169,7 @@ export const mediaMethods = defineMethods({
     idempotent: true,
     blobs: ['audio', 'text'],
     errors: ['FAILED_PRECONDITION', 'UNAVAILABLE'],
+    emits: [MEDIA_USAGE],
     examples: [
       {
         params: { text: 'One, two, three.', voice: 'alloy' },
@@ -182,7 +186,7 @@ export const mediaMethods = defineMethods({
     idempotent: true,
     blobs: ['image', 'description'],
     errors: ['FAILED_PRECONDITION', 'UNAVAILABLE', 'PERMISSION_DENIED'],
-    emits: ['observability:token_usage'],
+    emits: [MEDIA_USAGE, 'observability:token_usage'],
     examples: [
       {
         params: { url: 'http://example.com/yard.png' },
@@ -220,7 +224,7 @@ export const mediaMethods = defineMethods({
     idempotent: true,
     blobs: ['description'],
     errors: ['INVALID_ARGUMENT', 'FAILED_PRECONDITION', 'UNAVAILABLE', 'PERMISSION_DENIED'],
-    emits: ['observability:token_usage'],
+    emits: [MEDIA_USAGE, 'observability:token_usage'],
     examples: [
       {
         params: { url: 'http://example.com/yard.mp4' },

@@ -3,6 +3,7 @@ import { BlobRef } from '../values/blob-ref.ts';
 import { AgentId } from '../values/common.ts';
 import { defineOperations } from '../definition/define.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
+import { MEDIA_USAGE } from './usage-event.ts';
 
 const PREPARE_DEADLINE_MS = 120_000;
 
@@ -34,5 +35,6 @@ export const mediaOperations = defineOperations({
     blobs: ['attachments', 'parts'],
     deadlineMs: PREPARE_DEADLINE_MS,
     idempotent: true,
+    emits: [MEDIA_USAGE],
   },
 });

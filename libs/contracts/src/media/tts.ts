@@ -3,6 +3,7 @@ import { Count, IdempotencyKey } from '../values/common.ts';
 import { SpeechMode } from '../config/kinds.ts';
 import { defineMethods } from '../definition/define.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
+import { MEDIA_USAGE } from './usage-event.ts';
 
 /** A spoken text, as a file of the agent's workspace that is removed after an hour. */
 export const SpokenFile = z.object({
@@ -38,6 +39,7 @@ export const ttsMethods = defineMethods({
     deadlineMs: TTS_DEADLINE_MS,
     blobs: ['text'],
     errors: ['INVALID_ARGUMENT', 'FAILED_PRECONDITION', 'UNAVAILABLE'],
+    emits: [MEDIA_USAGE],
     examples: [
       {
         params: { text: 'The train leaves at nine.', voice: 'alloy', format: 'mp3' },

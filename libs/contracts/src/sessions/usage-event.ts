@@ -12,22 +12,27 @@ export type UsagePurpose = z.infer<typeof UsagePurpose>;
 export const UsageOutcome = z.enum(['answered', 'failed', 'cancelled', 'timed_out']);
 export type UsageOutcome = z.infer<typeof UsageOutcome>;
 
+/** The payload of an event with the usage of one provider call. */
+export function createUsagePayload<P extends z.ZodType<string>>(purpose: P) {
+  return z.object({
+    id: boundedString(MAX.id),
+    purpose,
+    agentId: AgentId,
+    client: boundedString(MAX.id).optional().describe('absent for work that no client requested'),
+    model: boundedString(MAX.name).describe('provider/model that was requested'),
+    turnId: TurnId.optional(),
+    outcome: UsageOutcome,
+    usage: TurnUsage,
+    finishedAt: Timestamp,
+  });
+}
+
 /** The usage of model calls that no `turn:ended` contains, for billing. */
 export const usageEvents = defineEvents({
   'usage:recorded': {
     summary: 'A model was called outside a durable turn: for /v1, a summary, a recall or a reranking.',
     beyond: true,
-    payload: z.object({
-      id: boundedString(MAX.id),
-      purpose: UsagePurpose,
-      agentId: AgentId,
-      client: boundedString(MAX.id).optional().describe('absent for work that no client requested'),
-      model: boundedString(MAX.name).describe('provider/model that was requested'),
-      turnId: TurnId.optional(),
-      outcome: UsageOutcome,
-      usage: TurnUsage,
-      finishedAt: Timestamp,
-    }),
+    payload: createUsagePayload(UsagePurpose),
     example: {
       id: 'spent_4fT0mUq2Zs8KxY1bNcVdGh',
       purpose: 'completion',

@@ -1,8 +1,9 @@
 import type { BlobStore } from '@switchyard/blob';
 import type { Bus } from '@switchyard/bus';
 import type { Cache } from '@switchyard/cache';
+import type { MEDIA_USAGE } from '@switchyard/contracts';
 import type { MediaModels, Models } from '@switchyard/models';
-import type { Settings } from '@switchyard/service-kit';
+import type { Settings, UsageRecorder } from '@switchyard/service-kit';
 import type { AnswerCache } from '../answers/answer-cache.ts';
 import type { DocumentParser } from '../processes/parser-process.ts';
 import type { Attachments } from '../sources/attachment.ts';
@@ -25,5 +26,7 @@ export interface MediaDeps {
   /** Models that describe images and videos. */
   models: Models;
   answers: AnswerCache;
+  /** Records the calls of providers for billing. */
+  usage: UsageRecorder<typeof MEDIA_USAGE>;
   now: () => number;
 }

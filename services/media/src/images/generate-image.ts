@@ -3,6 +3,7 @@ import { ServiceError, type Principal } from '@switchyard/contracts';
 import type { MediaDeps } from '../deps/media-deps.ts';
 import { findPainter } from '../providers/configured-providers.ts';
 import { askInOrder } from '../providers/provider-chain.ts';
+import { callRecorded } from '../providers/record-usage.ts';
 import { detectMedia } from '../transcription/detect-audio.ts';
 
 const HOUR_MS = 3_600_000;
@@ -33,7 +34,10 @@ export async function generateImage(
   await countImage(deps, principal);
   const { image } = await askInOrder('image', [painter], {
     signal,
-    ask: (model) => deps.media.generateImage({ model, prompt, ...pixels, safetyChecker, signal, timeoutMs }),
+    ask: (model) => {
+      const call = () => deps.media.generateImage({ model, prompt, ...pixels, safetyChecker, signal, timeoutMs });
+      return callRecorded(deps.usage, { purpose: 'image', model, principal, call });
+    },
   });
   const { kind, mimeType } = await detectMedia(image);
   if (kind !== 'image') throw new ServiceError('UNAVAILABLE', `provider ${painter.provider} sent ${mimeType} instead of an image`);

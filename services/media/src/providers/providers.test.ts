@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
+import { MEDIA_USAGE } from '@switchyard/contracts';
 import { encodeWav } from '@switchyard/models';
 import { testMedia } from '../media.fixture.ts';
 
@@ -124,4 +125,44 @@ test('image.generate returns the image of the provider and its limits in the res
     /"success":false,"error":"no more than 2 images an hour \(imageGen\.maxPerHour\)/,
   );
   assert.equal(provider.requests.length, 2, 'refused calls ask no provider');
+});
+
+test('records each call of a provider for billing, and none for a kept answer', TIMEOUT, async () => {
+  let isUp = true;
+  await using provider = await startProvider((request, response) =>
+    isUp
+      ? json({ text: 'Remind me at nine.' })(request, response)
+      : void response.writeHead(500, { 'content-type': 'application/json' }).end('{"error":{"message":"down"}}'),
+  );
+  await using app = await testMedia({ env: { OPENAI_BASE_URL: provider.url }, secrets: { OPENAI_API_KEY: KEY } });
+  const transcribe = async (samples: number) =>
+    app.bus.call('audio.transcribe', { audio: Buffer.from(encodeWav(new Int16Array(samples), 8_000)).toString('base64') });
+  const next = async () => {
+    const { purpose, outcome, model, usage } = await app.nextEvent(MEDIA_USAGE);
+    return [purpose, outcome, model, usage.calls, usage.unknownCalls];
+  };
+  await transcribe(100);
+  const model = 'openai/gpt-4o-mini-transcribe';
+  assert.deepEqual(await next(), ['transcription', 'answered', model, 1, 1]);
+  await transcribe(100);
+  isUp = false;
+  await transcribe(200);
+  assert.deepEqual(await next(), ['transcription', 'failed', model, 1, 1], 'the kept answer is not recorded');
+});
+
+test('records the tokens and the cost of a described image', TIMEOUT, async () => {
+  const usage = { prompt_tokens: 1_000, completion_tokens: 20, total_tokens: 1_020 };
+  const choices = [{ index: 0, message: { role: 'assistant', content: 'A yard.' }, finish_reason: 'stop' }];
+  await using provider = await startProvider(json({ id: 'c', object: 'chat.completion', created: 1, model: 'gpt-4o', choices, usage }));
+  const cost = { input: 2.5, output: 10, cacheRead: 0, cacheWrite: 0 };
+  const models = [{ id: 'gpt-4o', input: ['text' as const, 'image' as const], cost }];
+  const entries = { openai: { type: 'openai-compatible', baseUrl: provider.url, apiKeyName: 'VISION_API_KEY', models } };
+  await using app = await testMedia({ settings: { providers: { entries } }, secrets: { VISION_API_KEY: KEY } });
+  const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
+  const { description } = await app.bus.call('image.analyze', { source: png.toString('base64'), source_type: 'base64' });
+  assert.equal(description, 'A yard.');
+  const recorded = await app.nextEvent(MEDIA_USAGE);
+  assert.deepEqual([recorded.purpose, recorded.outcome, recorded.usage.unknownCalls], ['vision', 'answered', 0]);
+  assert.deepEqual([recorded.usage.input, recorded.usage.output], [1_000, 20]);
+  assert.ok(recorded.usage.costUsd > 0);
 });

@@ -3,6 +3,7 @@ import { ServiceError } from '@switchyard/contracts';
 import type { MediaDeps } from '../deps/media-deps.ts';
 import { findSpeaker } from '../providers/configured-providers.ts';
 import { askInOrder, type Candidate } from '../providers/provider-chain.ts';
+import { callRecorded } from '../providers/record-usage.ts';
 import { convertSpeech, type Speech } from './convert-speech.ts';
 import { parseDirectives } from './directives.ts';
 import { defaultFormat, parseFormat } from './speech-format.ts';
@@ -38,8 +39,8 @@ export async function synthesize(
   const voice = directive.voice ?? params.voice ?? tts.voice;
   const speaker = await findSpeaker(deps, directive.provider ?? params.provider);
   const { speed } = directive;
-  const ask = (model: Candidate): Promise<Speech> =>
-    deps.media.synthesize({
+  const ask = (model: Candidate): Promise<Speech> => {
+    const request = {
       model,
       text,
       voice,
@@ -48,7 +49,10 @@ export async function synthesize(
       timeoutMs: TIMEOUT_MS,
       ...(speed === undefined ? {} : { speed }),
       ...(model.provider === 'elevenlabs' ? { providerOptions: readElevenLabsOptions(tts.elevenlabsSettings) } : {}),
-    });
+    };
+    const call = () => deps.media.synthesize(request);
+    return callRecorded(deps.usage, { purpose: 'speech', model, principal: ctx.principal, call });
+  };
   const answer = await askInOrder('speech', [speaker], { signal: ctx.signal, ask });
   const converted = await convertSpeech(answer, { format, isExplicit: requested !== undefined, signal: ctx.signal });
   return { ...answer, ...converted, voice };

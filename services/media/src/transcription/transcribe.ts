@@ -4,6 +4,7 @@ import { hasFfmpeg, NO_FFMPEG } from '../conversion/ffmpeg.ts';
 import type { MediaDeps } from '../deps/media-deps.ts';
 import { listTranscribers } from '../providers/configured-providers.ts';
 import { askInOrder, type Candidate } from '../providers/provider-chain.ts';
+import { callRecorded } from '../providers/record-usage.ts';
 import { fileTooLarge } from '../sources/file-too-large.ts';
 import { requireAudio } from './detect-audio.ts';
 import { MAX_CALL_SECONDS, takesAudio } from './provider-audio.ts';
@@ -45,7 +46,8 @@ export async function transcribe(
         const transcripts: Transcript[] = [];
         for (const part of parts) {
           const request = { model, audio: part.bytes, mimeType: part.mimeType, signal: ctx.signal, timeoutMs };
-          transcripts.push(await deps.media.transcribe({ ...request, ...(wanted === undefined ? {} : { language: wanted }) }));
+          const call = () => deps.media.transcribe({ ...request, ...(wanted === undefined ? {} : { language: wanted }) });
+          transcripts.push(await callRecorded(deps.usage, { purpose: 'transcription', model, principal: ctx.principal, call }));
         }
         return joinTranscripts(transcripts);
       },

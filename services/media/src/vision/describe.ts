@@ -2,6 +2,7 @@ import type { Ctx } from '@switchyard/bus';
 import { MAX, ServiceError } from '@switchyard/contracts';
 import type { MediaDeps } from '../deps/media-deps.ts';
 import { askInOrder, type Candidate } from '../providers/provider-chain.ts';
+import { callRecorded } from '../providers/record-usage.ts';
 import { describeForDevelopment } from './dev-vision.ts';
 import { isAllowedByScope, SCOPE_DENIED } from './scope-rules.ts';
 import { listDescribers, type VisualKind } from './vision-models.ts';
@@ -46,15 +47,32 @@ export async function describe(deps: MediaDeps, visual: Visual, { ctx, describer
     if (describer.provider === 'dev') return { description: describeForDevelopment(visual, describer, question) };
     const timeoutMs = visual.kind === 'video' ? vision.videoTimeoutMs : IMAGE_TIMEOUT_MS;
     const startedAt = performance.now();
-    const answer = await deps.models.complete({
+    const request = {
       model: describer,
       system: SYSTEM,
       messages: [
-        { role: 'user', text: question, images: [`data:${visual.mimeType};base64,${Buffer.from(visual.bytes).toString('base64')}`] },
+        {
+          role: 'user' as const,
+          text: question,
+          images: [`data:${visual.mimeType};base64,${Buffer.from(visual.bytes).toString('base64')}`],
+        },
       ],
       maxTokens: MAX_TOKENS,
       signal: ctx.signal,
       promptTimeoutMs: timeoutMs,
+    };
+    const answer = await callRecorded(deps.usage, {
+      purpose: visual.kind === 'video' ? 'video' : 'vision',
+      model: describer,
+      principal: ctx.principal,
+      call: () => deps.models.complete(request),
+      readUsage: ({ usage: { input, output, cacheRead = 0, cacheWrite = 0 }, costUsd }) => ({
+        input,
+        output,
+        cacheRead,
+        cacheWrite,
+        costUsd,
+      }),
     });
     reportUsage(ctx, { describer, answer, latencyMs: performance.now() - startedAt });
     return { description: answer.text.trim() };

@@ -1,4 +1,5 @@
-import { contracts, type EventPayload, type ModelTurnUsage, type TurnUsage } from '@switchyard/contracts';
+import type { z } from 'zod';
+import { contracts, MEDIA_USAGE, type EventPayload, type ModelTurnUsage, type TurnUsage } from '@switchyard/contracts';
 import type { ModelSum, RecordDocument } from '../documents/collections.ts';
 import { toPico } from '../billing/pico.ts';
 import { addAll, emptySum } from '../billing/usage-sums.ts';
@@ -13,18 +14,24 @@ export interface LogPlace {
   expiresAt: number;
 }
 
-/** Reads a record from `turn:ended` or `usage:recorded`. Returns undefined for other events, null for a payload that breaks its contract. */
+/** Reads a record from `turn:ended` or an event with the usage of one call. Returns undefined for other events, null for a payload that breaks its contract. */
 export function readRecord(name: string, payload: unknown, place: LogPlace, prices: PriceList): RecordDocument | undefined | null {
   if (name === 'turn:ended') {
     const parsed = contracts.sessions.events['turn:ended'].payload.safeParse(payload);
     return parsed.success ? fromTurn(parsed.data, place, prices) : null;
   }
-  if (name === 'usage:recorded') {
-    const parsed = contracts.sessions.events['usage:recorded'].payload.safeParse(payload);
-    return parsed.success ? fromUsage(parsed.data, place, prices) : null;
-  }
-  return undefined;
+  const usage = USAGE_PAYLOADS.get(name)?.safeParse(payload);
+  if (usage === undefined) return undefined;
+  return usage.success ? fromUsage(usage.data, place, prices) : null;
 }
+
+type UsagePayload = EventPayload<'usage:recorded'> | EventPayload<typeof MEDIA_USAGE>;
+
+/** The events with the usage of single provider calls. */
+const USAGE_PAYLOADS = new Map<string, z.ZodType<UsagePayload>>([
+  ['usage:recorded', contracts.sessions.events['usage:recorded'].payload],
+  [MEDIA_USAGE, contracts.media.events[MEDIA_USAGE].payload],
+]);
 
 function fromTurn(turn: EventPayload<'turn:ended'>, place: LogPlace, prices: PriceList): RecordDocument {
   const { turnId, sessionKey, agentId, client, kind, origin, state, finishReason, failure, usage, evidence } = turn;
@@ -60,7 +67,7 @@ function fromTurn(turn: EventPayload<'turn:ended'>, place: LogPlace, prices: Pri
   };
 }
 
-function fromUsage(record: EventPayload<'usage:recorded'>, place: LogPlace, prices: PriceList): RecordDocument {
+function fromUsage(record: UsagePayload, place: LogPlace, prices: PriceList): RecordDocument {
   const { id, agentId, client, model, turnId, outcome, usage, finishedAt } = record;
   return {
     recordId: id,

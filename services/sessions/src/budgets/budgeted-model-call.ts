@@ -2,7 +2,7 @@ import { ServiceError, type TurnUsage, type UsageOutcome } from '@switchyard/con
 import { CIRCUIT_OPEN } from '@switchyard/models';
 import type { Clock } from '@switchyard/service-kit';
 import type { Budget, Call } from './budgets.ts';
-import { getOutcome } from './usage-records.ts';
+import { getOutcome } from '@switchyard/service-kit';
 
 /** The token counts and the cost of a model response. */
 export interface Costing {

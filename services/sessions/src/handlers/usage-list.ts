@@ -1,7 +1,7 @@
 import type { Handler } from '@switchyard/bus';
 import type { Result } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
-import type { SpentDocument } from '../model/spent-document.ts';
+import type { UsageDocument } from '@switchyard/service-kit';
 import { hasEnded, type TurnDocument } from '../model/turn-document.ts';
 import { noUsage, turnEndedEvent } from '../turns/store/turn-ended-event.ts';
 
@@ -14,7 +14,7 @@ const USAGE = 'usage';
 
 export interface UsageListDeps {
   turns: Collection<TurnDocument>;
-  spent: Collection<SpentDocument>;
+  spent: Collection<UsageDocument>;
 }
 
 /** Pages through the ended turns, then through usage outside of turns, oldest first. */
@@ -57,6 +57,6 @@ function fromTurn({ tenant, ...turn }: TurnDocument & { tenant: string }): Entry
   return [{ tenant, name: 'turn:ended', payload: payload as Entry['payload'], at }];
 }
 
-function fromUsage({ tenant, at, payload }: SpentDocument & { tenant: string }): Entry[] {
+function fromUsage({ tenant, at, payload }: UsageDocument & { tenant: string }): Entry[] {
   return at === undefined || payload === undefined ? [] : [{ tenant, name: 'usage:recorded', payload, at }];
 }

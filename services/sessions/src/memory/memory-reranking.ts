@@ -5,7 +5,7 @@ import type { Clock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { Agent } from '../agents/agent-directory.ts';
 import { askWithin, type Bounds } from '../budgets/budgeted-model-call.ts';
-import type { UsageRecorder } from '../budgets/usage-records.ts';
+import type { UsageRecorder } from '@switchyard/service-kit';
 import type { Budgets } from '../budgets/budgets.ts';
 import { compactionModel } from '../context/compaction/compaction-model.ts';
 import { addCost } from '../context/recall-quota.ts';

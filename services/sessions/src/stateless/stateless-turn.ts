@@ -5,7 +5,7 @@ import type { ApprovalGate } from '../approvals/turn-gate.ts';
 import type { Agent, AgentDirectory } from '../agents/agent-directory.ts';
 import type { Budgets } from '../budgets/budgets.ts';
 import { accessModels } from '../agents/model-access.ts';
-import type { UsageRecorder } from '../budgets/usage-records.ts';
+import type { UsageRecorder } from '@switchyard/service-kit';
 import { measureStatelessUsage } from './stateless-usage.ts';
 import { REINFORCEMENT, type Screening, type Speaker } from '../screening/screening.ts';
 import { createTurnTaint } from '../screening/untrusted-results.ts';

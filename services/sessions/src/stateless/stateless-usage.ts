@@ -1,7 +1,7 @@
 import type { Principal, StatelessTurn, UsageOutcome } from '@switchyard/contracts';
 import type { ModelRef } from '@switchyard/models';
 import type { Agent } from '../agents/agent-directory.ts';
-import { getOutcome, type UsageRecorder } from '../budgets/usage-records.ts';
+import { getOutcome, type UsageRecorder } from '@switchyard/service-kit';
 import { buildResumeState } from '../model/checkpoint-log.ts';
 import { createUsageMeter, type UsageMeter } from '../turns/execution/usage-meter.ts';
 

@@ -7,7 +7,7 @@ import type { Agent, AgentDirectory } from '../agents/agent-directory.ts';
 import { getAgentModel } from '../agents/agent-model.ts';
 import { askWithin, type Bounds } from '../budgets/budgeted-model-call.ts';
 import type { Budgets } from '../budgets/budgets.ts';
-import type { UsageRecorder } from '../budgets/usage-records.ts';
+import type { UsageRecorder } from '@switchyard/service-kit';
 import type { RunDocument } from './run-document.ts';
 
 /** Summarizes a long result of a run for its parent. */

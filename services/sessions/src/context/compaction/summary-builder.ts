@@ -5,7 +5,7 @@ import type { Clock } from '@switchyard/service-kit';
 import type { Collection, OutboxEvent, Store } from '@switchyard/store';
 import type { Agent } from '../../agents/agent-directory.ts';
 import { askWithin, type Bounds } from '../../budgets/budgeted-model-call.ts';
-import type { UsageRecorder } from '../../budgets/usage-records.ts';
+import type { UsageRecorder } from '@switchyard/service-kit';
 import { BUDGET_EXCEEDED, type Budgets } from '../../budgets/budgets.ts';
 import type { Root, SessionDocument } from '../../model/session-document.ts';
 import type { SummaryDocument } from '../../model/summary-document.ts';

@@ -3,7 +3,7 @@ import { createServiceError, ServiceError, type Input, type Principal } from '@s
 import type { Clock } from '@switchyard/service-kit';
 import type { Store } from '@switchyard/store';
 import { askWithin, type Bounds } from '../../budgets/budgeted-model-call.ts';
-import type { UsageRecorder } from '../../budgets/usage-records.ts';
+import type { UsageRecorder } from '@switchyard/service-kit';
 import type { Budgets } from '../../budgets/budgets.ts';
 import { compactionModel } from '../../context/compaction/compaction-model.ts';
 import { getConversation, messagesBetween, getSummary, type EarlierMessage } from '../../context/conversation-lookup.ts';
