@@ -50,7 +50,8 @@ async function load({ page }: Tab, url: string, timeout: number): Promise<Respon
       const interrupting = /interrupted by another navigation to "(.*?)"/.exec(String(error))?.[1];
       if (attempt === MAX_LOAD_ATTEMPTS || interrupting === undefined) throw error;
       await page.waitForLoadState('domcontentloaded', { timeout });
-      if (interrupting === url) return null;
+      // The same address may be loading only, for example in a restored tab, and is requested again then.
+      if (interrupting === url && page.url() === url) return null;
     }
   }
 }
