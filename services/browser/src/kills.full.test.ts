@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import type { RequestListener } from 'node:http';
+import { test } from 'node:test';
+import { ServiceError, type Result } from '@switchyard/contracts';
+import { principal } from '@switchyard/testkit';
+import { startOutside } from './browser.fixture.ts';
+import { listChromium, poll, SKIP_REPLICAS, startReplicas, waitUntilGone, type Chromium } from './replicas.fixture.ts';
+
+/** Kills in all: every second one is of an owner with everything that it runs, the others are of a Chromium. */
+const KILLS = Number(process.env['SWITCHYARD_TEST_KILLS'] ?? 12);
+const MIN_KILLS = 2;
+/** No kill begins after this time, so that a slow machine performs fewer of them. */
+const BUDGET_MS = 70_000;
+const SESSIONS = 8;
+/** Sessions belong to two agents, so that two browsers run. */
+const AGENTS = 2;
+const RECOVERY_LIMIT_MS = 80_000;
+const SAVE_LIMIT_MS = 30_000;
+const ORPHAN_LIMIT_MS = 30_000;
+
+/** A killed owner leaves calls whose outcome is unknown, which are not retryable in general. */
+const TYPED: ReadonlySet<string> = new Set(['DEADLINE_EXCEEDED', 'UNAVAILABLE']);
+
+const pages: Record<string, RequestListener> = {
+  '/login': ({ url = '' }, response) => {
+    const name = new URL(url, 'http://localhost').searchParams.get('name') ?? '';
+    response.writeHead(200, { 'set-cookie': `name=${name}; Path=/`, 'content-type': 'text/html' });
+    response.end(`<title>${name}</title><script>localStorage.setItem("name", ${JSON.stringify(name)})</script>`);
+  },
+  '/show': ({ headers }, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' });
+    response.end(`<script>document.title = ${JSON.stringify(headers.cookie ?? '')} + ' ' + localStorage.getItem("name")</script>`);
+  },
+};
+
+test('sessions stay apart and complete while owners and Chromium are killed', { timeout: 280_000, skip: SKIP_REPLICAS }, async (t) => {
+  await using stack = new AsyncDisposableStack();
+  const outside = stack.use(await startOutside(pages));
+  const site = `http://127.0.0.1:${outside.port}`;
+  const names = ['one', 'two'];
+  const { host, replicas, start, readState } = await startReplicas(stack, names);
+  const gateway = await host.connect('gateway');
+  const sessions = Array.from({ length: SESSIONS }, (_, at) => {
+    const caller = principal({ agent: `agent-${at % AGENTS}`, session: `s${at}` });
+    return { name: `s${at}`, caller, bus: gateway.as(caller) };
+  });
+  type Session = (typeof sessions)[number];
+  const seen = new Map<number, Chromium>();
+
+  /** Repeats a call that fails with a typed, retryable error, because a process was killed or a busy replica lost its lease. */
+  async function navigate({ bus }: Session, path: string): Promise<Result<'browser.navigate'>> {
+    const attempt = (): Promise<Result<'browser.navigate'> | undefined> =>
+      bus.call('browser.navigate', { url: `${site}${path}` }).catch((error: unknown) => {
+        const isTyped = error instanceof ServiceError && (error.retryable || TYPED.has(error.code));
+        assert.ok(isTyped, String(error));
+        return undefined;
+      });
+    return poll(attempt, performance.now(), RECOVERY_LIMIT_MS);
+  }
+
+  async function show(session: Session): Promise<void> {
+    const { title } = await navigate(session, '/show');
+    assert.equal(title, `name=${session.name} ${session.name}`);
+  }
+
+  async function listOwned(): Promise<Chromium[][]> {
+    const owned = await Promise.all(replicas.map(({ pid }) => listChromium(pid)));
+    for (const chromium of owned.flat()) seen.set(chromium.pid, chromium);
+    return owned;
+  }
+
+  for (const session of sessions) await navigate(session, `/login?name=${session.name}`);
+  for (const { name, caller } of sessions) {
+    const isSaved = async (): Promise<true | undefined> =>
+      (await readState(caller))?.origins.some(({ entries }) => entries.some(([, value]) => value === name)) === true || undefined;
+    await poll(isSaved, performance.now(), SAVE_LIMIT_MS);
+  }
+  const startedAt = performance.now();
+  let kills = 0;
+  for (; kills < KILLS && (kills < MIN_KILLS || performance.now() - startedAt < BUDGET_MS); kills++) {
+    const owned = await listOwned();
+    const at = owned.findIndex((list) => list.length > 0);
+    const [victim, chromium] = [replicas[at], owned[at]?.[0]];
+    assert.ok(victim && chromium);
+    if (kills % 2 === 0) {
+      await victim.end('SIGKILL');
+      replicas[at] = await start(names[at] ?? '');
+    } else process.kill(chromium.pid, 'SIGKILL');
+    await Promise.all(sessions.map(show));
+  }
+  await listOwned();
+  await Promise.all(replicas.map((replica) => replica.end()));
+  const endedAt = performance.now();
+  for (const chromium of seen.values()) await waitUntilGone(chromium, endedAt, ORPHAN_LIMIT_MS);
+  t.diagnostic(
+    `${kills} kills under ${SESSIONS} sessions in ${Math.round((endedAt - startedAt) / 1_000)} s; ${seen.size} browsers left nothing`,
+  );
+});
