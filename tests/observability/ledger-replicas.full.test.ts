@@ -1,3 +1,4 @@
+// alone: thousands of model calls through three processes need both cores
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';

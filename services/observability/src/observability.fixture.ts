@@ -1,4 +1,4 @@
-import { encodePrincipal, type Bus } from '@switchyard/bus';
+import { encodePrincipal } from '@switchyard/bus';
 import {
   contracts,
   EVENTS_LOG,
@@ -30,8 +30,6 @@ const INGEST_MS = 10;
 /** Time of a stored event to reach the billing methods. */
 const PATIENCE_MS = 20_000;
 const TENANT = 'default';
-/** Number of sessions of the turns of a backlog. */
-const SESSIONS = 500;
 
 export interface ObservabilityApp extends AsyncDisposable {
   readonly service: TestService;
@@ -54,8 +52,6 @@ export interface ObservabilityAppOptions {
   /** Processes that ingest the same log into the same database. */
   replicas?: number;
   snapshotMs?: number;
-  /** Turns whose events are in the log before the service starts. */
-  backlog?: number;
 }
 
 /** Starts the service on an event log that the test writes. */
@@ -65,7 +61,6 @@ export async function startObservability({
   as,
   replicas = 1,
   snapshotMs,
-  backlog = 0,
 }: ObservabilityAppOptions = {}): Promise<ObservabilityApp> {
   await using stack = new AsyncDisposableStack();
   const service = stack.use(
@@ -75,7 +70,6 @@ export async function startObservability({
       async prepare(host) {
         const prices = [{ model: 'openai/gpt-5', input: 1.25, output: 10, cacheRead: 0.125, cacheWrite: 0 }];
         await (await host.connect('registry')).serve(registry, { 'models.prices': () => ({ prices }) }, { version: '0.0.0' });
-        await fillLog(await host.connect('sessions'), backlog);
       },
       ...(data === undefined ? {} : { data }),
     }),
@@ -133,27 +127,10 @@ export function getTurnId(name: string | number): string {
 }
 
 /** Stores the event of an ended turn. */
-export async function endTurn(app: ObservabilityApp, fields: TurnFields, options?: { tenant?: string }): Promise<void> {
-  await app.record('turn:ended', createEndedTurn(fields), options);
-}
-
-function createEndedTurn({ usage, ...fields }: TurnFields): EndedTurn {
+export async function endTurn(app: ObservabilityApp, { usage, ...fields }: TurnFields, options?: { tenant?: string }): Promise<void> {
   const example = contracts.sessions.events['turn:ended'].example as EndedTurn;
   const none: TurnUsage = { calls: 0, unknownCalls: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, costUsd: 0 };
-  return { ...example, ...fields, usage: { ...none, ...usage } };
-}
-
-/** Stores the events of ended turns of many sessions. */
-async function fillLog(sessions: Bus, turns: number): Promise<void> {
-  for (let n = 0; n < turns; n += 1) {
-    const sessionKey = `default:user${n % SESSIONS}:gateway`;
-    const payload = createEndedTurn({
-      turnId: getTurnId(`backlog${n}`),
-      sessionKey,
-      usage: { calls: 1, input: 10, output: 1, costUsd: 0.1 },
-    });
-    await sessions.record({ id: `backlog_${n}`, name: 'turn:ended', payload, tenant: TENANT });
-  }
+  await app.record('turn:ended', { ...example, ...fields, usage: { ...none, ...usage } }, options);
 }
 
 export function readTotal(app: ObservabilityApp, params: Input<'obs.billing.total'> = {}): Promise<Result<'obs.billing.total'>> {
