@@ -8,7 +8,8 @@ import { waitUntil } from './observed-sessions.ts';
 const USAGE = { prompt: 1_000, completion: 100 };
 /** USD per million tokens. */
 const COST = { input: 2, output: 10 };
-const COST_PER_CALL = (USAGE.prompt * COST.input + USAGE.completion * COST.output) / 1e6;
+const CALLS = 3;
+const COST_USD = (CALLS * (USAGE.prompt * COST.input + USAGE.completion * COST.output)) / 1e6;
 
 async function run(product: Running, ...words: string[]): Promise<string> {
   const { code, stdout, stderr } = await command(product, ...words);
@@ -37,10 +38,10 @@ test('explain, fleet, top, trace and cost report the turns of a running server',
   assert.deepEqual([invoice['provider'], invoice['model']], ['local', 'local/m']);
   const expected = {
     calls: upstream.requests.length,
-    input_tokens: 3 * USAGE.prompt,
-    output_tokens: 3 * USAGE.completion,
+    input_tokens: CALLS * USAGE.prompt,
+    output_tokens: CALLS * USAGE.completion,
     unknown_calls: 1,
-    cost_usd: 3 * COST_PER_CALL,
+    cost_usd: COST_USD,
   };
   for (const [column, value] of Object.entries(expected)) assert.equal(Number(invoice[column]), value, column);
   assert.match(await run(product, 'cost', '--since', '1h'), /local +local\/m +4 +3300 +\$/);

@@ -17,7 +17,7 @@ interface Speed {
   seconds: number;
   /** Processor time of this process, for publishing the events and ingesting them. */
   cpuSeconds: number;
-  /** 99th percentile of the processor time of one turn of the event loop, which does not depend on other processes. */
+  /** 95th percentile of the processor time of one turn of the event loop, which does not depend on other processes. */
   turnMs: number;
 }
 
@@ -51,13 +51,13 @@ async function measureIngest(app: ObservabilityApp, events: number, t: TestConte
     turns.push(...measured.stop());
   }
   const { user, system } = process.cpuUsage(cpu);
-  // Turns in which nothing is ingested would hide the others.
+  // Turns in which nothing is ingested would hide the others. A few deliver the published events to subscribers.
   const busy = turns.filter((ms) => ms > 1);
-  const turnMs = busy.toSorted((a, b) => a - b)[Math.floor(busy.length * 0.99)] ?? 0;
+  const turnMs = busy.toSorted((a, b) => a - b)[Math.floor(busy.length * 0.95)] ?? 0;
   assert.equal((await readTotal(app)).callCount, events, 'each event is billed once');
   const speed = { seconds: (performance.now() - started) / 1_000, cpuSeconds: (user + system) / 1e6, turnMs };
   const [rate, cpuRate] = [speed.seconds, speed.cpuSeconds].map((seconds) => Math.round(events / seconds));
-  t.diagnostic(`${rate} events a second, ${cpuRate} a second of processor time; turns ${turnMs.toFixed(1)} ms at p99`);
+  t.diagnostic(`${rate} events a second, ${cpuRate} a second of processor time; turns ${turnMs.toFixed(1)} ms at p95`);
   return speed;
 }
 
