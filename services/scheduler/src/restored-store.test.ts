@@ -29,21 +29,21 @@ test(
     await using app = await testScheduler({ data: data.path, endAtOnce: true });
     const job = { name: 'tick', message: 'What time is it?', overlap: 'allow' as const };
     const { id } = await app.bus.call('cron.add', { ...job, schedule: { kind: 'interval', everyMs: PERIOD_MS } });
-    await waitForRuns(app, 3);
+    await waitForRuns(app, 2);
     const recorded = await listEndedRuns(app);
     await app.restart(() => cp(store, backup, { recursive: true }));
-    await waitForRuns(app, 3);
+    await waitForRuns(app, 2);
     let orderedBefore = 0;
     await app.restart(async () => {
       orderedBefore = app.turns.keys.length;
       await rm(store, { recursive: true });
       await cp(backup, store, { recursive: true });
     });
-    await waitForRuns(app, 3);
+    // Ends of runs before the restore may still be unread.
+    while (app.turns.keys.length < orderedBefore + 2) await waitForRuns(app, 1);
     const restored = await listEndedRuns(app);
-    assert.ok(recorded.length >= 3 && recorded.every((run) => restored.includes(run)), 'the backup has the first runs');
+    assert.ok(recorded.length >= 2 && recorded.every((run) => restored.includes(run)), 'the backup has the first runs');
     const orderedAfter = app.turns.keys.slice(orderedBefore);
-    assert.ok(orderedAfter.length >= 3);
     assert.deepEqual(
       orderedAfter.filter((key) => recorded.includes(key.slice(id.length))),
       [],
