@@ -1,4 +1,4 @@
-import { MEDIA_USAGE, type MediaUsagePurpose, type Principal, type TurnUsage } from '@switchyard/contracts';
+import type { MEDIA_USAGE, MediaUsagePurpose, Principal, TurnUsage } from '@switchyard/contracts';
 import { getOutcome, type UsageRecorder } from '@switchyard/service-kit';
 import type { Candidate } from './provider-chain.ts';
 

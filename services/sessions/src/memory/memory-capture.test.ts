@@ -42,7 +42,7 @@ async function start(agents: Record<string, object> = {}): Promise<House> {
 
 /** Refuses captures until the refusals are removed, however many sweeps happen. */
 function beAway({ refusals }: House): void {
-  refusals.push(...new Array<ServiceError>(10_000).fill(AWAY));
+  refusals.push(...Array.from({ length: 10_000 }, () => AWAY));
 }
 
 async function noted({ app }: House): Promise<TurnDocument[]> {

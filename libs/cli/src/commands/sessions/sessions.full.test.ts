@@ -134,7 +134,7 @@ test('list --limit reads as many pages as it needs', async () => {
     calls.push(call);
     const { limit, cursor } = call.params as { limit: number; cursor?: string };
     const listed = { sessionKey: KEY, agentId: 'default', messageCount: 2, updatedAt: 1763719200000, metadata: {}, kind: 'dm' };
-    return { sessions: new Array(limit).fill(listed), total: 5_000, cursor: cursor === undefined ? 'second' : 'third' };
+    return { sessions: Array.from({ length: limit }, () => listed), total: 5_000, cursor: cursor === undefined ? 'second' : 'third' };
   };
   await using server = await startServer({ call: answer });
   const { stdout } = await sessions(server.url, 'list', '--limit', '1200');
