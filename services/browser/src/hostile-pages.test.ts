@@ -20,25 +20,6 @@ test('a page with an endless loop ends with a typed error, and the next call wor
   assert.equal((await app.bus.call('browser.navigate', { url: 'http://site.example/' })).title, 'Fine');
 });
 
-test('a page that replaces its document all the time is answered with a snapshot or a typed error', TIMEOUT, async () => {
-  await using _outside = await startOutside({
-    '/': '<title>Restless</title><p>words</p><script>setTimeout(() => location.reload(), 50)</script>',
-  });
-  await using app = await testBrowser();
-  await app.bus.call('browser.navigate', { url: 'http://site.example/' });
-  for (let at = 0; at < 4; at++) {
-    for (const call of [() => app.bus.call('browser.snapshot', {}), () => app.bus.call('browser.screenshot', {})]) {
-      const code = await call().then(
-        () => undefined,
-        (error: { code?: string }) => error.code,
-      );
-      assert.ok(code === undefined || code === 'UNAVAILABLE' || code === 'DEADLINE_EXCEEDED', code);
-      // A tab that did not answer in time was closed.
-      if (code === 'DEADLINE_EXCEEDED') await app.bus.call('browser.navigate', { url: 'http://site.example/' });
-    }
-  }
-});
-
 test('a killed Chromium fails one call at most, and the next one works', TIMEOUT, async () => {
   await using _outside = await startOutside({ '/': '<title>Fine</title>' });
   await using app = await testBrowser();
