@@ -58,7 +58,7 @@ export interface GatewayOptions {
   /** 0 picks a free one. */
   port: number;
   /** Whether the dashboard path was set before the start, in a file or variable. */
-  declaredDashboard?: boolean;
+  isDashboardDeclared?: () => boolean;
   /** The directory of the bundled dashboard, which is served unless the settings name another one. It may be built after the start. */
   bundledDashboard?: string;
   /** Enables TLS. */
@@ -117,7 +117,7 @@ export async function openGateway(options: GatewayOptions): Promise<Gateway> {
     tokens,
     tickets,
     dashboard: opening.use(
-      followDashboard({ settings, log, declared: options.declaredDashboard ?? true, bundled: options.bundledDashboard }),
+      followDashboard({ settings, log, isDeclared: options.isDashboardDeclared ?? (() => true), bundled: options.bundledDashboard }),
     ),
     blobs: options.blobs ?? rejectBlobs,
     webhookKeys: opening.use(await openWebhookKeys({ bus, settings, log })),

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { contracts, GATEWAY_DEPENDENCIES, TOKENS_BUCKET, TOKENS_COMPLETE_KEY } from '@switchyard/contracts';
+import { CONFIG_BUCKET, contracts, GATEWAY_DEPENDENCIES, TOKENS_BUCKET, TOKENS_COMPLETE_KEY } from '@switchyard/contracts';
 import { hashToken } from '@switchyard/security';
 import { openHost, startService, watchReplicas, type Host } from '@switchyard/service-kit';
 import { createLogger, silentLogger, type Logger } from '@switchyard/telemetry';
@@ -30,6 +30,16 @@ async function start(host: Host): Promise<{ url: string } & AsyncDisposable> {
   const service = await startService(defineGateway({ onListening: (address) => (url = address) }), host);
   return { url, [Symbol.asyncDispose]: () => service[Symbol.asyncDispose]() };
 }
+
+test('an unreadable dashboard directory stops the start if a file or the environment set it, not if it is stored', async (t) => {
+  const layer = { gateway: { web: { path: '/nowhere' } } };
+  const stored = await openTestHost(t);
+  await (await stored.bus.kv(CONFIG_BUCKET)).put('head', Buffer.from(JSON.stringify({ layer })));
+  await stored.bus.flush();
+  await using service = await start(stored);
+  assert.equal((await fetch(`${service.url}/health`)).status, 200);
+  await assert.rejects(start(await openTestHost(t, { SWITCHYARD_GATEWAY__WEB__PATH: '/nowhere' })), /gateway\.web\.path/);
+});
 
 test('listens on its address, confirms tokens, answers pings and stops', async (t) => {
   const host = await openTestHost(t);

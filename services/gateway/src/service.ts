@@ -51,7 +51,7 @@ export function defineGateway({ onListening }: GatewayHooks = {}): ServiceDefini
         port,
         tls,
         bundledDashboard: BUNDLED_DASHBOARD,
-        declaredDashboard: configuration.origin('gateway.web.path').layer !== 'stored',
+        isDashboardDeclared: () => configuration.origin('gateway.web.path').layer !== 'stored',
         onRevision,
       });
       own.defer(() => gateway.close(getDrainTimes(settings.current)));

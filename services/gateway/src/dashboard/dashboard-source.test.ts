@@ -49,7 +49,7 @@ async function createDirectories() {
 test('followDashboard serves the directory of the current settings, and nothing when disabled', async () => {
   await using directories = await createDirectories();
   const deps = createDeps(directories.one);
-  using dashboard = followDashboard({ ...deps, declared: true });
+  using dashboard = followDashboard({ ...deps, isDeclared: () => true });
   const page = (): string | undefined => dashboard.current?.('')?.bytes.toString();
   assert.equal(page(), 'one');
   deps.set({ path: directories.two });
@@ -65,14 +65,14 @@ test('followDashboard serves the directory of the current settings, and nothing 
 test('followDashboard fails for an unreadable directory only if it was set before the start', async () => {
   await using directories = await createDirectories();
   const deps = createDeps(directories.none);
-  using dashboard = followDashboard({ ...deps, declared: false });
+  using dashboard = followDashboard({ ...deps, isDeclared: () => false });
   assert.deepEqual([dashboard.current, deps.errors.length], [undefined, 1]);
-  assert.throws(() => followDashboard({ ...deps, declared: true }), /gateway\.web\.path: .*none cannot be read/);
+  assert.throws(() => followDashboard({ ...deps, isDeclared: () => true }), /gateway\.web\.path: .*none cannot be read/);
 });
 
 test('a disposed dashboard does not listen to settings', async () => {
   await using directories = await createDirectories();
   const deps = createDeps(directories.one);
-  followDashboard({ ...deps, declared: true })[Symbol.dispose]();
+  followDashboard({ ...deps, isDeclared: () => true })[Symbol.dispose]();
   assert.equal(deps.listeners.size, 0);
 });

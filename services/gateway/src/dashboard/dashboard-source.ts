@@ -7,7 +7,7 @@ interface FollowDashboardOptions {
   settings: Settings<'gateway'>;
   log: Pick<Logger, 'error' | 'info'>;
   /** Whether the directory was set before the start. An unreadable one then fails the start. */
-  declared: boolean;
+  isDeclared: () => boolean;
   /** The directory of the bundled dashboard. */
   bundled?: string | undefined;
 }
@@ -25,10 +25,10 @@ export interface FollowedDashboard extends Disposable {
  * Reads the dashboard at the start and when its settings change. An unreadable directory that was set at run time is logged and does not
  * stop the gateway, now or at the next start. The previous dashboard stays in use, if there is one.
  */
-export function followDashboard({ settings, log, declared, bundled }: FollowDashboardOptions): FollowedDashboard {
+export function followDashboard({ settings, log, isDeclared, bundled }: FollowDashboardOptions): FollowedDashboard {
   const ownDashboard = bundledDashboard(bundled, log);
   let directory = getDirectory(settings);
-  let dashboard = directory === undefined ? undefined : declared ? readDashboard(directory) : readOrKeep(undefined, directory);
+  let dashboard = directory === undefined ? undefined : isDeclared() ? readDashboard(directory) : readOrKeep(undefined, directory);
 
   function readOrKeep(fallback: Dashboard | undefined, path: string): Dashboard | undefined {
     try {
