@@ -154,6 +154,22 @@ test('stored values override files and are projected at each start', async () =>
   assert.equal(filed?.suspended, true);
 });
 
+test('agents.update with a base version writes over no change that its caller has not seen', async () => {
+  await using app = await start();
+  await app.bus.call('agents.create', { name: 'Oslo', model: 'dev/echo' });
+  const read = async () => (await app.bus.call('agents.get', { agentId: 'oslo' })).version;
+  const base = { agentId: 'oslo', baseVersion: (await read()) ?? assert.fail('no version') };
+  const results = await Promise.allSettled([5, 6, 7].map((maxSteps) => app.bus.call('agents.update', { ...base, maxSteps })));
+  const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as { code: string; details: object }] : []));
+  assert.deepEqual(
+    refused.map(({ code, details }) => [code, details]),
+    [0, 1].map(() => ['ABORTED', { reason: 'HEAD_MOVED', retryable: false }]),
+  );
+  for (const dryRun of [true, false])
+    await assert.rejects(app.bus.call('agents.update', { ...base, maxSteps: 8, dryRun }), { code: 'ABORTED', message: /Read it again/ });
+  assert.equal(await read(), base.baseVersion + 1);
+});
+
 test('agents.update merges skills, replaces other keys and projects once', async () => {
   await using app = await start();
   await app.bus.call('agents.create', { name: 'oslo', skills: { watchDebounceMs: 500 }, rag: { maxResults: 9, maxContextChars: 100 } });

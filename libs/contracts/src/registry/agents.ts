@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AgentId, JsonObject, NoParams } from '../values/common.ts';
+import { AgentId, Count, JsonObject, NoParams } from '../values/common.ts';
 import { AgentConfig } from '../config/agents.ts';
 import { createPatchSchema, type DeepPartial } from '../config/patch.ts';
 import { defineMethods } from '../definition/define.ts';
@@ -17,6 +17,7 @@ export const AgentConfigured = z.object({
   suspended: z.boolean(),
   isDefault: z.boolean(),
   workspaceDir: boundedString(MAX.path).optional(),
+  version: Count.optional().describe('number of writes to the agent, for baseVersion of agents.update'),
 });
 
 const notInForce = z
@@ -107,13 +108,16 @@ export const agentsMethods = defineMethods({
         name: Name.optional(),
         provider: ProviderName.optional(),
         model: ModelName.optional(),
+        baseVersion: Count.optional().describe(
+          'version that agents.get returned; the write fails with ABORTED if the agent was written since',
+        ),
         dryRun: z.boolean().default(false),
       })
       .check(safeKeys()),
     result: z.union([AgentUpdated, AgentUpdateChecked]),
     blobs: ['*'],
     idempotent: true,
-    errors: ['NOT_FOUND', 'FAILED_PRECONDITION'],
+    errors: ['NOT_FOUND', 'FAILED_PRECONDITION', 'ABORTED'],
     emits: ['config:patched', 'audit:event'],
     examples: [
       {

@@ -27,7 +27,7 @@ export function ConfigWrite({ path, draft, head, isConcurrent }: ConfigWriteProp
   const cache = useQueryClient();
   const [section, agentId] = path;
   const send = async (dryRun: boolean): Promise<Answer> => {
-    if (section === 'agents' && agentId !== undefined) return updateAgent(agentId, draft, { head, dryRun });
+    if (section === 'agents' && agentId !== undefined) return updateAgent(agentId, draft, { dryRun });
     const options = { ...(head === undefined ? {} : { baseSha: head }), ...(message === '' ? {} : { message }), dryRun };
     return call('config.patch', { ...createChange(path, draft), ...options });
   };

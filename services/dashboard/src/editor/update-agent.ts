@@ -1,18 +1,13 @@
 import type { CallResult } from '@switchyard/client';
 import { call } from '../session/client.ts';
-import { readConfigState } from './config-state.ts';
 import { parseDraft, type Draft } from './draft.ts';
 import { isEqual, isTree } from './merge-patch.ts';
 
 /**
- * Writes the changed keys of an agent, which `config.patch` does not accept. The method knows no base version, so the version is compared
- * right before the write.
+ * Writes the changed keys of an agent, which `config.patch` does not accept. The write names the version in which these keys still had
+ * their base values, so that it never replaces a change that its author has not seen.
  */
-export async function updateAgent(
-  agentId: string,
-  draft: Draft,
-  { head, dryRun }: { head: string | undefined; dryRun: boolean },
-): Promise<CallResult<'agents.update'>> {
+export async function updateAgent(agentId: string, draft: Draft, { dryRun }: { dryRun: boolean }): Promise<CallResult<'agents.update'>> {
   const parsed = parseDraft(draft);
   if ('failure' in parsed) throw new Error(parsed.failure);
   const before = isTree(draft.baseValue) ? draft.baseValue : {};
@@ -21,7 +16,8 @@ export async function updateAgent(
   if (removed !== undefined) throw new Error(`The key ${removed} is missing. A key of an agent can be changed, not removed.`);
   const changes = Object.fromEntries(Object.entries(after).filter(([key, value]) => !isEqual(before[key], value)));
   if (Object.keys(changes).length === 0) throw new Error('Nothing has changed.');
-  const now = await readConfigState(AbortSignal.timeout(30_000));
-  if (now.head?.sha !== head) throw new Error('Another operator changed the configuration. Compare the versions and apply again.');
-  return call('agents.update', { ...changes, agentId, dryRun });
+  const { config, version } = await call('agents.get', { agentId });
+  if (Object.keys(changes).some((key) => !isEqual(config[key], before[key])))
+    throw new Error('Another operator changed this agent. Compare the versions and apply again.');
+  return call('agents.update', { ...changes, agentId, dryRun, ...(version === undefined ? {} : { baseVersion: version }) });
 }

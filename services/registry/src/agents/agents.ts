@@ -17,6 +17,9 @@ export interface Agent {
   stored: AgentDocument | undefined;
 }
 
+/** The number of writes to an agent; 0 for an agent that only a file declares. */
+export const getVersion = ({ stored }: Pick<Agent, 'stored'>): number => stored?.version ?? 0;
+
 /** The agents of each tenant. Agents from files belong to the tenant `tenantId`. Every tenant has a default agent. */
 export interface Agents {
   /** Undefined for unknown and for deleted agents. */
