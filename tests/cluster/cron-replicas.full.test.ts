@@ -12,21 +12,38 @@ interface Run {
 }
 
 const AGENTS = ['default', 'north', 'south', 'west'];
-const JOBS_PER_AGENT = 15;
+const JOBS_PER_AGENT = Number(process.env['SWITCHYARD_TEST_JOBS'] ?? 60) / AGENTS.length;
 const JOBS = AGENTS.length * JOBS_PER_AGENT;
 /** Time in which the jobs are added, before all of them are due in the same second. */
-const ADD_MS = 30_000;
+const ADD_MS = 30_000 + JOBS * 60;
 const KILL_INTERVAL_MS = 2_000;
-const KILLS = 5;
-const MAX_END_MS = 90_000;
+const KILLS = Math.max(5, JOBS / 50);
+const MAX_END_MS = 90_000 + JOBS * 200;
 const POLL_MS = 500;
 
 const getJobName = (n: number): string => `job${n}`;
 
-describe('jobs on replicas that are killed', { skip: SKIP, timeout: 240_000 }, () => {
+interface Page {
+  sessions: { sessionKey: string; messageCount: number }[];
+  cursor?: string;
+}
+
+async function listSessions(product: Running): Promise<Page['sessions']> {
+  const sessions: Page['sessions'] = [];
+  let cursor: string | undefined;
+  do {
+    const page: Page = await call<Page>(product, 'session.list', cursor === undefined ? {} : { cursor });
+    sessions.push(...page.sessions);
+    ({ cursor } = page);
+  } while (cursor !== undefined);
+  return sessions;
+}
+
+describe('jobs on replicas that are killed', { skip: SKIP, timeout: 240_000 + JOBS * 400 }, () => {
   let product: Running;
   before(async () => {
-    const agents = Object.fromEntries(AGENTS.map((agentId) => [agentId, { model: 'dev/echo' }]));
+    const agent = { model: 'dev/echo', scheduler: { cron: { maxJobs: JOBS_PER_AGENT } } };
+    const agents = Object.fromEntries(AGENTS.map((agentId) => [agentId, agent]));
     product = await startProduct('cluster', { config: { agents } });
   });
   after(() => product[Symbol.asyncDispose]());
@@ -76,8 +93,7 @@ describe('jobs on replicas that are killed', { skip: SKIP, timeout: 240_000 }, (
     const lastStartMs = Math.max(...runs.map(({ startedAtMs = Infinity }) => startedAtMs)) - at;
     t.diagnostic(`the last of ${JOBS} jobs started after ${lastStartMs} ms with ${KILLS} kills`);
     // A turn that ran twice would have left further messages in the session of its run.
-    const { sessions } = await call<{ sessions: { sessionKey: string; messageCount: number }[] }>(product, 'session.list');
-    const own = sessions.filter(({ sessionKey }) => sessionKey.includes('cron'));
+    const own = (await listSessions(product)).filter(({ sessionKey }) => sessionKey.includes('cron'));
     assert.equal(own.length, JOBS);
     assert.ok(
       own.every(({ messageCount }) => messageCount === 2),
