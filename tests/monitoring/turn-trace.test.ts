@@ -121,4 +121,21 @@ describe('separate processes over NATS, with a collector', { skip: NATS_OFF, tim
     assert.equal(edge?.kind, 'sum');
     assert.equal(edge.points.find(({ attributes }) => attributes['code'] === 'OK')?.attributes['method'], 'agent.execute');
   });
+
+  test('a tool call is a span of the turn, with the call of its service below', async () => {
+    const trace = '7bf92f3577b34da6a3ce929d0e0e4739';
+    upstream.respond({ kind: 'tools', calls: [{ name: 'session_status', arguments: {} }] }, { kind: 'text', text: 'Two messages.' });
+    const call = { jsonrpc: '2.0', id: 1, method: 'agent.execute', params: { message: 'how long is this session?' } };
+    const answer = await post('/rpc', call, { traceparent: `00-${trace}-${PARENT}-01` });
+    assert.match(await answer.text(), /Two messages/);
+    await collector.until(() => ended(trace, 'edge agent.execute'));
+    const way = await wayUp(trace, 'session.status');
+    assert.deepEqual(way.slice(0, 3), [
+      'sessions: session.status',
+      'sessions: execute_tool session_status',
+      'sessions: invoke_agent default',
+    ]);
+    const tool = collector.spans.find((span) => span.traceId === trace && span.name === 'execute_tool session_status');
+    assert.equal(tool?.attributes['gen_ai.tool.name'], 'session_status');
+  });
 });

@@ -9,6 +9,7 @@ import {
 } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import type { ToolCall, ToolChoice, ToolSpec } from '@switchyard/models';
+import { withSpan } from '@switchyard/telemetry';
 import { createResultTruncation, truncateResult, READ_RESULT_TOOL, type ResultStorage, type ToolResult } from './tool-result-truncation.ts';
 import type { OfferedToolList } from './offered-tools.ts';
 import type { Tool } from './tool-catalog.ts';
@@ -177,10 +178,15 @@ function createToolCaller(bus: Bus, principal: Principal, { turnId, requestId, t
   let caller: Bus | undefined;
   return async ({ name, method }: Tool, input: unknown, { signal, step, at }: ToolUse): Promise<ToolResult> => {
     caller ??= bus.as(principal);
+    const bound = caller;
     const key = at === undefined ? `${turnId}/${step}` : `${turnId}/${step}/${at}`;
-    const options = { ...ids, signal, key, timeoutMs: remainingMs() };
-    if (method === undefined) return caller.call('tools.use', { name, input }, options);
-    return { result: await caller.call(method as 'system.ping', input as Record<string, never>, options), failed: false };
+    const attributes = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name, 'gen_ai.tool.call.id': key };
+    return withSpan(`execute_tool ${name}`, attributes, traceparent, async (span) => {
+      const parent = span.traceparent === undefined ? {} : { traceparent: span.traceparent };
+      const options = { ...ids, ...parent, signal, key, timeoutMs: remainingMs() };
+      if (method === undefined) return bound.call('tools.use', { name, input }, options);
+      return { result: await bound.call(method as 'system.ping', input as Record<string, never>, options), failed: false };
+    });
   };
 }
 
