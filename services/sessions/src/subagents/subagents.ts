@@ -106,8 +106,12 @@ export function createSubAgents(options: RunDeps & { bus: Bus }): SubAgents {
     },
 
     async poll() {
-      await wakeEnded(deps);
-      await work.poll();
+      try {
+        await wakeEnded(deps);
+      } finally {
+        // The first poll starts the timer that repeats it.
+        await work.poll();
+      }
     },
 
     [Symbol.asyncDispose]: () => work[Symbol.asyncDispose](),
@@ -126,6 +130,7 @@ async function wakeEnded({ runs, turns, work }: RunWorkDeps): Promise<void> {
     const page = await runs.system().find({ openSince: { gt: 0 } }, { limit: MAX.few, ...(cursor === undefined ? {} : { cursor }) });
     for (const [tenant, open] of Map.groupBy(page.items, (run) => run.tenant)) {
       const turnIds = open.flatMap(({ turnId }) => turnId ?? []);
+      if (turnIds.length === 0) continue; // the process died before it started a turn
       const { items } = await turns.for({ tenant }).find({ turnId: { in: turnIds }, finishedAt: { gt: 0 } }, { limit: turnIds.length });
       const ended = new Set(items.map(({ turnId }) => turnId));
       for (const { runId, turnId } of open)
