@@ -17,11 +17,15 @@ class Records {
   readonly turns = new Map<string, EventPayload<'turn:ended'>>();
   readonly spent = new Map<string, EventPayload<'usage:recorded'>>();
 
+  /**
+   * Returns a function that ends the life. What ended before and was published stays in the event log, so that it counts although it is
+   * delivered later. What ends later belongs to the next life.
+   */
   follow(app: TestService): () => void {
-    let isDead = false;
-    app.host.bus.on('turn:ended', ({ payload }) => void (isDead || this.turns.set(payload.turnId, payload)));
-    app.host.bus.on('usage:recorded', ({ payload }) => void (isDead || this.spent.set(payload.id, payload)));
-    return () => void (isDead = true);
+    let diedAt = Infinity;
+    app.host.bus.on('turn:ended', ({ payload }) => void (payload.finishedAt > diedAt || this.turns.set(payload.turnId, payload)));
+    app.host.bus.on('usage:recorded', ({ payload }) => void (payload.finishedAt > diedAt || this.spent.set(payload.id, payload)));
+    return () => void (diedAt = Date.now());
   }
 
   sum() {
@@ -59,8 +63,8 @@ export async function compareWithLedger({ turns, completions, kills }: LedgerRun
     if (life < kills) {
       await waitForOpenCalls(model, () => Math.min(PARALLEL, accepted.size - records.turns.size));
       await app.host.bus.flush();
-      cpSync(data, join(directory.path, `life-${life + 1}`), { recursive: true });
       die();
+      cpSync(data, join(directory.path, `life-${life + 1}`), { recursive: true });
     } else while (records.turns.size < accepted.size) await nextTick();
     model.drop();
     await app[Symbol.asyncDispose]();
