@@ -6,6 +6,6 @@ export const page: Page = {
   group: 'Configure',
   order: 90,
   needs: ['config.read'],
-  wants: ['agents.update', 'config.diff', 'config.history', 'config.patch', 'config.rollback', 'config.schema'],
+  wants: ['agents.get', 'agents.update', 'config.diff', 'config.history', 'config.patch', 'config.rollback', 'config.schema'],
   load: async () => (await import('./Configuration.tsx')).Configuration,
 };
