@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What the model double did. */
+/** The requests that the model double received, and the answers that it completed. */
 interface Ledger {
   requests: number;
   /** Answers that were sent to their end with a usage. */

@@ -18,8 +18,8 @@ class Records {
   readonly spent = new Map<string, EventPayload<'usage:recorded'>>();
 
   /**
-   * Returns a function that ends the life. What ended before and was published stays in the event log, so that it counts although it is
-   * delivered later. What ends later belongs to the next life.
+   * Returns a function that ends the life. Turns that ended before count, although their events may be delivered later: the event log
+   * keeps published events. Turns that end later belong to the next life.
    */
   follow(app: TestService): () => void {
     let diedAt = Infinity;

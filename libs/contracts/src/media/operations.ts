@@ -14,7 +14,7 @@ const Attachment = z.strictObject({
   contentType: boundedString(MAX.name),
 });
 
-/** What other services ask of media. */
+/** The operations of the media service that other services call. */
 export const mediaOperations = defineOperations({
   'media.prepare': {
     summary: 'Turns the attachments of a message into text for a model.',

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvents } from '../definition/define.ts';
 import { createUsagePayload } from '../sessions/usage-event.ts';
 
-/** What a provider was called for by the media service. */
+/** The purposes of provider calls by the media service. */
 export const MediaUsagePurpose = z.enum(['transcription', 'speech', 'image', 'vision', 'video']);
 export type MediaUsagePurpose = z.infer<typeof MediaUsagePurpose>;
 

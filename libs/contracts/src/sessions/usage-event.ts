@@ -5,7 +5,7 @@ import { MAX, boundedString } from '../values/sizes.ts';
 import { TurnUsage } from './turn-usage.ts';
 import { TurnId } from './turns.ts';
 
-/** What a model was called for outside the steps of a durable turn. */
+/** The purposes of model calls outside the steps of a durable turn. */
 export const UsagePurpose = z.enum(['completion', 'summary', 'recall', 'reranking']);
 export type UsagePurpose = z.infer<typeof UsagePurpose>;
 

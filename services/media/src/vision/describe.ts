@@ -39,7 +39,7 @@ export function denyByScope(deps: MediaDeps, { principal }: Pick<Ctx, 'principal
   return isAllowedByScope(deps.settings, principal.session) ? undefined : { ...describer, description: SCOPE_DENIED };
 }
 
-/** Describes an image or a video. There is no second provider: a failure is the caller's to see. The same question is asked once a day. */
+/** Describes an image or a video with one provider, whose failure is thrown. The answer to the same question is kept for a day. */
 export async function describe(deps: MediaDeps, visual: Visual, { ctx, describer, prompt }: DescribeOptions): Promise<Described> {
   const { vision } = deps.settings.current.media;
   const question = prompt ?? PROMPTS[visual.kind];
