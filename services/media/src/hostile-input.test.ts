@@ -13,7 +13,7 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 const MAX_GROWTH_MIB = 50;
-/** The limit of the issue is 20 ms. Machines that run tests side by side are slower, so that only a blocked loop fails. */
+/** The product promises 20 ms. Machines that run tests side by side are slower, so that only a blocked loop fails. */
 const MAX_DELAY_MS = 200;
 
 const random = (bytes: number): Buffer => Buffer.from(Array.from({ length: bytes }, (_, at) => (at * 7_919 + (at >> 3) * 31 + 17) % 256));
