@@ -1,6 +1,6 @@
 import { registry, secrets, type ConfigurationPatch, type Result } from '@switchyard/contracts';
-import { startService } from '@switchyard/service-kit';
-import { principal, testService, type TestService } from '@switchyard/testkit';
+import { startService, type AnyService } from '@switchyard/service-kit';
+import { principal, resolveSecrets, testService, type TestService } from '@switchyard/testkit';
 import { defineObservability } from '../../services/observability/src/service.ts';
 import { defineSessions, type SessionsTiming } from '../../services/sessions/src/service.ts';
 import { putAgent } from '../../services/sessions/src/sessions.fixture.ts';
@@ -16,10 +16,22 @@ export interface ObservedOptions {
   timing?: SessionsTiming;
   env?: Readonly<Record<string, string>>;
   data?: string;
+  /** Provider keys by the names of their secrets. */
+  secrets?: Readonly<Record<string, string>>;
+  /** Other services to start on the same bus. */
+  services?: readonly AnyService[];
 }
 
 /** Starts sessions and observability on one bus, with one agent. */
-export async function startObserved({ agent, settings, timing, env, data }: ObservedOptions): Promise<TestService> {
+export async function startObserved({
+  agent,
+  settings,
+  timing,
+  env,
+  data,
+  secrets: keys = {},
+  services = [],
+}: ObservedOptions): Promise<TestService> {
   const stack = new AsyncDisposableStack();
   const app = stack.use(
     await testService(defineSessions({ pollMs: 20, sweepMs: 100, ...timing }), {
@@ -28,10 +40,10 @@ export async function startObserved({ agent, settings, timing, env, data }: Obse
       ...(settings === undefined ? {} : { settings }),
       ...(data === undefined ? {} : { data }),
       async prepare(host) {
-        await (await host.connect('secrets')).serve(secrets, { 'secrets.resolve': () => ({ value: null }) }, { version: '0.0.0' });
+        await (await host.connect('secrets')).serve(secrets, { 'secrets.resolve': resolveSecrets(keys) }, { version: '0.0.0' });
         await (await host.connect('registry')).serve(registry, { 'models.prices': () => ({ prices: [] }) }, { version: '0.0.0' });
         await putAgent(host.bus, 'default', { config: agent });
-        stack.use(await startService(defineObservability({ ingestMs: INGEST_MS }), host));
+        for (const service of [defineObservability({ ingestMs: INGEST_MS }), ...services]) stack.use(await startService(service, host));
       },
     }),
   );

@@ -43,6 +43,7 @@ export { StartError } from './variables/start-error.ts';
 export type { StoreFile } from './storage/store-file.ts';
 export { findLostRights, toPrincipal, toStoredPrincipal } from './service/stored-principal.ts';
 export { startService } from './service/service-start.ts';
+export { listRecordedUsage } from './usage/recorded-usage.ts';
 export { usageCollection, type UsageDocument } from './usage/usage-document.ts';
 export { createUsageRecorder, getOutcome, type UsageRecorder } from './usage/usage-recorder.ts';
 export { watchBucket, type WatchedBucket } from './control-state/watched-bucket.ts';

@@ -17,6 +17,7 @@ import { mediaProviders } from './handlers/media-providers.ts';
 import { mediaTestDocument } from './handlers/media-test-document.ts';
 import { mediaTestStt, mediaTestTts } from './handlers/media-test-speech.ts';
 import { mediaTestVideo, mediaTestVision } from './handlers/media-test-vision.ts';
+import { mediaUsageList } from './handlers/media-usage-list.ts';
 import { mediaTranscribe } from './handlers/media-transcribe.ts';
 import { ttsAutoCheck } from './handlers/tts-auto-check.ts';
 import { ttsSynthesize } from './handlers/tts-synthesize.ts';
@@ -86,6 +87,7 @@ export const media = defineService({
       'media.test.link': mediaTestLink(deps),
       'media.providers': mediaProviders(deps),
       'media.prepare': mediaPrepare(deps),
+      'media.usage.list': mediaUsageList(spent),
       'image.generate': imageGenerate(deps, paidJobs),
       'image.analyze': imageAnalyze(deps),
       'tts.synthesize': ttsSynthesize(paidJobs),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { BlobRef } from '../values/blob-ref.ts';
 import { AgentId } from '../values/common.ts';
 import { defineOperations } from '../definition/define.ts';
+import { createUsageListSpec } from '../sessions/usage-list.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 import { MEDIA_USAGE } from './usage-event.ts';
 
@@ -37,4 +38,5 @@ export const mediaOperations = defineOperations({
     idempotent: true,
     emits: [MEDIA_USAGE],
   },
+  'media.usage.list': createUsageListSpec([MEDIA_USAGE], 'recorded usage of providers'),
 });

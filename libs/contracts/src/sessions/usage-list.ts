@@ -3,10 +3,10 @@ import type { OperationSpecs } from '../definition/define.ts';
 import { JsonObject, Timestamp } from '../values/common.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
-/** Usage that sessions stores, for billing after the event log was lost. */
-export const usageListOperations = {
-  'usage.list': {
-    summary: 'Returns ended turns and recorded usage of all tenants since an instant, as the events that announced them.',
+/** Returns the operation with which a service lists its stored usage as these events, for billing after the event log was lost. */
+export function createUsageListSpec<const E extends readonly [string, ...string[]]>(events: E, usage: string) {
+  return {
+    summary: `Returns ${usage} of all tenants since an instant, as the events that announced them.`,
     callers: ['observability'] as const,
     blobs: ['entries'],
     params: z.strictObject({ since: Timestamp, cursor: boundedString(MAX.line).optional() }),
@@ -15,7 +15,7 @@ export const usageListOperations = {
         .array(
           z.object({
             tenant: boundedString(MAX.id),
-            name: z.enum(['turn:ended', 'usage:recorded']),
+            name: z.enum(events),
             payload: JsonObject.describe('payload of the event'),
             at: Timestamp.describe('end of the turn or call'),
           }),
@@ -24,6 +24,10 @@ export const usageListOperations = {
       cursor: boundedString(MAX.line).optional().describe('absent on the last page'),
     }),
     idempotent: true,
-    reads: true,
-  },
+    reads: true as const,
+  };
+}
+
+export const usageListOperations = {
+  'usage.list': createUsageListSpec(['turn:ended', 'usage:recorded'], 'ended turns and recorded usage'),
 } satisfies OperationSpecs;

@@ -238,7 +238,7 @@ export const METRICS = {
   'switchyard.observability.events': {
     kind: 'counter',
     unit: '{event}',
-    help: 'Events read from the event log, by outcome: record, diagnostic, unreadable, ignored; `lost` were removed from the log before, `recovered` were read from sessions after the log was lost.',
+    help: 'Events read from the event log, by outcome: record, diagnostic, unreadable, ignored; `lost` were removed from the log before, `recovered` were read from their services after the log was lost.',
     labels: ['outcome'],
   },
 } as const satisfies Record<string, MetricDefinition>;

@@ -143,8 +143,10 @@ export const PositionDocument = z.object({
   ...position,
   /** When the log stored the last ingested event, or when the rows of a tenant were deleted. */
   at: instant.optional(),
-  /** Set after the log was lost: usage since this instant has to be read from its owner. */
+  /** Set after the log was lost: usage since this instant has to be read from its owners. */
   recoverFrom: instant.optional(),
+  /** The operations that have returned all usage since `recoverFrom`. */
+  recovered: json(z.array(z.string())).optional(),
 });
 export type PositionDocument = z.infer<typeof PositionDocument>;
 

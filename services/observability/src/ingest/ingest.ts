@@ -5,7 +5,7 @@ import type { Collection, Documents } from '@switchyard/store';
 import { counter, observe, type Logger } from '@switchyard/telemetry';
 import type { DiagnosticDocument, HourDocument, PositionDocument, RecordDocument } from '../documents/collections.ts';
 import { foldHours, type TenantRecord } from './fold-hours.ts';
-import { getRecoveryStart, recoverUsage } from './recover-usage.ts';
+import { getRecoveryStart, recoverUsage, USAGE_LISTS } from './recover-usage.ts';
 import { createPriceReader, type PriceList } from './price-list.ts';
 import { keepUnreadable, readDiagnostic } from './read-diagnostic.ts';
 import { readRecord, type LogPlace } from './read-record.ts';
@@ -38,7 +38,7 @@ export interface Ingest extends AsyncDisposable {
   run(): Promise<void>;
 }
 
-type Position = Pick<PositionDocument, 'log' | 'seq' | 'recoverFrom'>;
+type Position = Pick<PositionDocument, 'log' | 'seq' | 'recoverFrom' | 'recovered'>;
 
 /**
  * Copies usage and diagnostic events from the event log into the database. It is the only writer of records and hours, and every replica
@@ -53,13 +53,14 @@ export async function startIngest(deps: IngestDeps): Promise<Ingest> {
   const stopLag = observe('switchyard.observability.lag', {}, () => lag.events);
   let running: Promise<void> | undefined;
   let recovering: Promise<void> | undefined;
+  let nextRecovery = 0;
 
   async function readLog(): Promise<void> {
     if (!deps.settings().persistence.enabled) return;
     for (;;) {
       const current = await events.position();
       const position = await openPosition(deps, stored, current.name);
-      if (position.recoverFrom !== undefined) recovering ??= recover(position.recoverFrom).finally(() => (recovering = undefined));
+      startRecovery(position);
       lag.events = Math.max(0, current.seq - position.seq);
       if (lag.events === 0) return;
       const lost = current.firstSeq - position.seq - 1;
@@ -72,15 +73,27 @@ export async function startIngest(deps: IngestDeps): Promise<Ingest> {
     }
   }
 
-  /** Runs beside the reading of the log, because the owner of the usage may not be there yet. Another run follows a failed one. */
-  async function recover(since: number): Promise<void> {
-    try {
-      const rows = await recoverUsage(deps, { since, prices: await readPrices(), retentionMs: getRetentionMs(deps) });
-      await stored.update({ name: POSITION, recoverFrom: since }, { unset: ['recoverFrom'] });
-      if (rows > 0) count('recovered', rows);
-      if (rows > 0) logger.info({ rows }, 'recovered usage whose events were lost with the event log');
-    } catch (err) {
-      logger.debug({ err }, 'usage cannot be recovered yet; retrying');
+  /** Runs beside the reading of the log, because the owners of the usage may not be there yet. Repeated at each interval until all answer. */
+  function startRecovery({ log, recoverFrom: since, recovered = [] }: Position): void {
+    if (since === undefined || recovering !== undefined || clock.now() < nextRecovery) return;
+    nextRecovery = clock.now() + intervalMs;
+    recovering = recover({ log, since, recovered }).finally(() => (recovering = undefined));
+  }
+
+  async function recover({ log, since, recovered }: { log: string; since: number; recovered: readonly string[] }): Promise<void> {
+    const done = [...recovered];
+    for (const list of USAGE_LISTS.filter((name) => !recovered.includes(name))) {
+      try {
+        const rows = await recoverUsage(deps, { list, since, prices: await readPrices(), retentionMs: getRetentionMs(deps) });
+        if (rows > 0) count('recovered', rows);
+        if (rows > 0) logger.info({ rows, list }, 'recovered usage whose events were lost with the event log');
+        done.push(list);
+        const isComplete = done.length === USAGE_LISTS.length;
+        const change = isComplete ? { unset: ['recoverFrom' as const, 'recovered' as const] } : { set: { recovered: done } };
+        await stored.update({ name: POSITION, log, recoverFrom: since }, change);
+      } catch (err) {
+        logger.debug({ err, list }, 'usage cannot be recovered yet; retrying');
+      }
     }
   }
 
@@ -128,7 +141,7 @@ async function openPosition(deps: IngestDeps, stored: Documents<PositionDocument
     const recoverFrom = getRecoveryStart(existing);
     await stored.update(
       { name: POSITION, log: existing.log },
-      { set: { log, seq: 0, ...(recoverFrom === undefined ? {} : { recoverFrom }) } },
+      { set: { log, seq: 0, ...(recoverFrom === undefined ? {} : { recoverFrom }) }, unset: ['recovered'] },
     );
   } else await stored.insert({ name: POSITION, log, seq: 0, at: deps.now() }).catch(ignoreExisting);
   return (await stored.get(POSITION)) ?? { log, seq: 0 };

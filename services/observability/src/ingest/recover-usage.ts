@@ -9,6 +9,9 @@ import { readRecord } from './read-record.ts';
 
 /** An event may be published this long after the turn ended that it announces. */
 const PUBLISH_DELAY_MS = 60_000;
+/** The operations that return stored usage, one of each service that publishes usage. */
+export const USAGE_LISTS = ['usage.list', 'media.usage.list'] as const;
+export type UsageList = (typeof USAGE_LISTS)[number];
 /** Position document of a tenant with the time at which its rows were deleted. */
 export const RESET_POSITION = 'reset';
 
@@ -18,12 +21,14 @@ export interface RecoveryDeps extends FoldDeps {
 }
 
 export interface RecoveryOptions {
+  list: UsageList;
   since: number;
   prices: PriceList;
   retentionMs: number;
 }
 
-type Entry = Result<'usage.list'>['entries'][number];
+type Page = Result<UsageList>;
+type Entry = Page['entries'][number];
 
 /** Returns the instant from which usage is read after the log was lost. */
 export function getRecoveryStart({ at, recoverFrom }: PositionDocument): number | undefined {
@@ -31,10 +36,11 @@ export function getRecoveryStart({ at, recoverFrom }: PositionDocument): number 
 }
 
 /**
- * Stores usage whose events were lost with the log: those of a single process that died before it had read them. The row of a turn or call
- * has the id of its event, so that none is counted twice; hours are computed from their rows. Returns the number of recovered rows.
+ * Stores usage of one service whose events were lost with the log: those of a single process that died before it had read them. The row of
+ * a turn or call has the id of its event, so that none is counted twice; hours are computed from their rows. Returns the number of
+ * recovered rows.
  */
-export async function recoverUsage(deps: RecoveryDeps, { since, prices, retentionMs }: RecoveryOptions): Promise<number> {
+export async function recoverUsage(deps: RecoveryDeps, { list, since, prices, retentionMs }: RecoveryOptions): Promise<number> {
   const bus = deps.bus.as(servicePrincipal('observability', DEFAULT_TENANT));
   const hours = new Map<string, { tenant: string; hourId: string }>();
   const resets = new Map<string, Promise<number>>();
@@ -46,7 +52,7 @@ export async function recoverUsage(deps: RecoveryDeps, { since, prices, retentio
   let rows = 0;
   let cursor: string | undefined;
   do {
-    const page: Result<'usage.list'> = await bus.call('usage.list', { since, ...(cursor === undefined ? {} : { cursor }) });
+    const page: Page = await bus.call(list, { since, ...(cursor === undefined ? {} : { cursor }) });
     for (const entry of page.entries) {
       const { tenant, at } = entry;
       if (at <= (await readReset(tenant))) continue;

@@ -1,7 +1,7 @@
 import type { Handler } from '@switchyard/bus';
 import type { Result } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
-import type { UsageDocument } from '@switchyard/service-kit';
+import { listRecordedUsage, type UsageDocument } from '@switchyard/service-kit';
 import { hasEnded, type TurnDocument } from '../model/turn-document.ts';
 import { noUsage, turnEndedEvent } from '../turns/store/turn-ended-event.ts';
 
@@ -21,11 +21,12 @@ export interface UsageListDeps {
 export function usageList({ turns, spent }: UsageListDeps): Handler<'usage.list'> {
   return async ({ since, cursor }) => {
     const { source, position } = parseCursor(cursor);
-    const options = { limit: PAGE_SIZE, ...(position === '' ? {} : { cursor: position }) };
+    const previous = position === '' ? {} : { cursor: position };
     if (source === USAGE) {
-      const page = await spent.system().find({ at: { gte: since } }, { sort: [['at', 'asc']], ...options });
-      return toPage(page.items.flatMap(fromUsage), page.cursor && `${USAGE}:${page.cursor}`);
+      const page = await listRecordedUsage(spent, { event: 'usage:recorded', since, ...previous });
+      return toPage(page.entries, page.cursor && `${USAGE}:${page.cursor}`);
     }
+    const options = { limit: PAGE_SIZE, ...previous };
     const page = await turns.system().find({ finishedAt: { gte: since } }, { sort: [['finishedAt', 'asc']], ...options });
     return toPage(page.items.flatMap(fromTurn), page.cursor === undefined ? `${USAGE}:` : `${TURNS}:${page.cursor}`);
   };
@@ -55,8 +56,4 @@ function fromTurn({ tenant, ...turn }: TurnDocument & { tenant: string }): Entry
     now: at,
   });
   return [{ tenant, name: 'turn:ended', payload: payload as Entry['payload'], at }];
-}
-
-function fromUsage({ tenant, at, payload }: UsageDocument & { tenant: string }): Entry[] {
-  return at === undefined || payload === undefined ? [] : [{ tenant, name: 'usage:recorded', payload, at }];
 }
