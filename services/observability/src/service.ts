@@ -1,5 +1,5 @@
-import { observability as contract } from '@switchyard/contracts';
-import { defineService, systemClock } from '@switchyard/service-kit';
+import { CONFIG_BUCKET, observability as contract } from '@switchyard/contracts';
+import { defineService, systemClock, watchReplicas } from '@switchyard/service-kit';
 import { diagnosticCollection, hourCollection, positionCollection, recordCollection } from './documents/collections.ts';
 import {
   obsBillingByAgent,
@@ -52,6 +52,7 @@ export function defineObservability({ ingestMs = INGEST_INTERVAL_MS, snapshotMs 
       own.use(await startIngest({ ...documents, bus, log, settings: ingestSettings, clock: systemClock, now, intervalMs: ingestMs }));
       const deps = { ...documents, now };
       own.use(startSnapshots({ ...deps, bus, log, clock: systemClock, intervalMs: snapshotMs }));
+      const configurations = own.use(await watchReplicas(bus, CONFIG_BUCKET));
       const retentionDays = (): number => ingestSettings().persistence.retentionDays;
       const read = createReadScheduler();
       return {
@@ -63,7 +64,7 @@ export function defineObservability({ ingestMs = INGEST_INTERVAL_MS, snapshotMs 
         'obs.getCacheStats': read(obsGetCacheStats(deps)),
         'obs.trace.search': read(obsTraceSearch(deps)),
         'obs.explain': read(obsExplain(deps)),
-        'obs.fleet.health': read(obsFleetHealth({ ...deps, bus, retentionDays })),
+        'obs.fleet.health': read(obsFleetHealth({ ...deps, bus, configurations, retentionDays })),
         'obs.diagnostics': read(obsDiagnostics(deps)),
         'obs.context.pipeline': read(obsContextPipeline({ ...deps, bus })),
         'obs.context.dag': read(obsContextDag({ ...deps, bus })),

@@ -56,6 +56,7 @@ import { approvalsOrder, approvalsVerdicts, approvalsWithdraw } from './handlers
 import { turnsExchange } from './handlers/turns-exchange.ts';
 import { turnsEnds } from './handlers/turns-ends.ts';
 import { turnsRecord, turnsReplay } from './handlers/turns-replay.ts';
+import { queueStatus } from './handlers/queue-status.ts';
 import { usageList } from './handlers/usage-list.ts';
 import { turnsCancel, turnsComplete, turnsOnce, turnsOrder, turnsResume, turnsRun, turnsStart } from './handlers/turns.ts';
 import { createCompaction } from './context/compaction/compaction.ts';
@@ -309,6 +310,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'turns.exchange': turnsExchange(data),
         'turns.record': turnsRecord(common),
         'turns.replay': turnsReplay(common),
+        'queue.status': queueStatus(data),
         'usage.list': usageList({ ...data, spent }),
         'turns.run': turnsRun(gated),
         'turns.complete': turnsComplete(gated),

@@ -1,5 +1,7 @@
-import { SERVICES, isBuilt, type Replica, type Result } from '@switchyard/contracts';
+import type { Result } from '@switchyard/contracts';
 import type { DiagnosticDocument } from '../documents/collections.ts';
+import type { FleetState } from './fleet-state.ts';
+import { findReplicaFaults, listNames } from './replica-findings.ts';
 import type { FleetFacts } from './session-tally.ts';
 import { sortCounts } from './session-tally.ts';
 
@@ -17,8 +19,7 @@ export interface FindingSources {
   facts: FleetFacts;
   /** Diagnostic events of the window, oldest first. */
   diagnostics: readonly DiagnosticDocument[];
-  /** Replicas that answer now; undefined if the bus did not list them. */
-  replicas: readonly Replica[] | undefined;
+  state: FleetState;
 }
 
 /** Returns the most frequent findings. */
@@ -26,7 +27,8 @@ export function listFindings(sources: FindingSources): Finding[] {
   const findings = [
     ...findSignals(sources),
     ...findChanges(sources),
-    ...findReplicaFaults(sources),
+    ...findStarts(sources),
+    ...findReplicaFaults(sources.state),
     ...findFailureReasons(sources),
     ...findDegradation(sources),
   ];
@@ -51,9 +53,7 @@ function readSource({ source }: Record<string, unknown>): string {
 /** Changes of the configuration and of agents shortly before turns began to end badly. */
 function findChanges({ facts: { firstBadMinute }, diagnostics }: FindingSources): Finding[] {
   if (firstBadMinute === undefined) return [];
-  const changes = diagnostics.filter(
-    ({ category, at }) => category === 'change' && at <= firstBadMinute + 60_000 && at >= firstBadMinute - CHANGE_WINDOW_MS,
-  );
+  const changes = diagnostics.filter(({ category, at }) => category === 'change' && isShortlyBefore(at, firstBadMinute));
   const last = changes.at(-1);
   if (last === undefined) return [];
   const [bad, changed] = [new Date(firstBadMinute).toISOString(), new Date(last.at).toISOString()];
@@ -61,23 +61,18 @@ function findChanges({ facts: { firstBadMinute }, diagnostics }: FindingSources)
   return [{ code: 'recent_change', detail, count: changes.length, hint: 'Compare the versions with config.history, or roll back.' }];
 }
 
-function findReplicaFaults({ replicas }: FindingSources): Finding[] {
-  if (replicas === undefined)
-    return [{ code: 'bus_unreachable', detail: 'the bus did not list replicas', count: 1, hint: 'Run switchyard doctor.' }];
-  const present = new Set(replicas.map(({ service }) => service));
-  const missing = SERVICES.filter((service) => isBuilt(service) && !present.has(service));
-  const versions = [...new Set(replicas.map(({ version }) => version))].toSorted();
-  return [
-    ...missing.map((service) => ({
-      code: `service_missing:${service}`,
-      detail: `no replica of ${service} answers`,
-      count: 1,
-      hint: `Start ${service}, or read its log.`,
-    })),
-    ...(versions.length > 1
-      ? [{ code: 'mixed_versions', detail: `replicas run ${versions.join(', ')}`, count: versions.length, hint: 'Finish the rollout.' }]
-      : []),
-  ];
+/** Replicas that started shortly before turns began to end badly: a restart or a deployment. */
+function findStarts({ facts: { firstBadMinute }, state: { replicas = [] } }: FindingSources): Finding[] {
+  if (firstBadMinute === undefined) return [];
+  const started = replicas.filter(({ startedAt }) => isShortlyBefore(startedAt, firstBadMinute));
+  if (started.length === 0) return [];
+  const names = listNames([...new Set(started.map(({ service, version }) => `${service} ${version}`))]);
+  const detail = `turns end badly since ${new Date(firstBadMinute).toISOString()}; shortly before, ${names} started`;
+  return [{ code: 'recent_start', detail, count: started.length, hint: 'If it was a deployment, compare the versions, or roll back.' }];
+}
+
+function isShortlyBefore(at: number, minute: number): boolean {
+  return at <= minute + 60_000 && at >= minute - CHANGE_WINDOW_MS;
 }
 
 function findFailureReasons({ facts: { failureReasons } }: FindingSources): Finding[] {

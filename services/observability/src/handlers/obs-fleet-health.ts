@@ -1,9 +1,9 @@
-import type { Bus, Handler } from '@switchyard/bus';
-import type { Replica } from '@switchyard/contracts';
+import type { Handler } from '@switchyard/bus';
 import type { Collection } from '@switchyard/store';
 import { readAll } from '../billing/read-billing.ts';
 import type { DiagnosticDocument, RecordDocument } from '../documents/collections.ts';
 import { findFleetCause, listFindings } from '../fleet/fleet-findings.ts';
+import { readFleetState, type FleetStateDeps } from '../fleet/fleet-state.ts';
 import { createFleetTally } from '../fleet/session-tally.ts';
 
 const HOUR_MS = 3_600_000;
@@ -11,8 +11,7 @@ const HOUR_MS = 3_600_000;
 const MAX_ROWS = 200_000;
 const MAX_DIAGNOSTICS = 10_000;
 
-export interface FleetDeps {
-  bus: Pick<Bus, 'discover'>;
+export interface FleetDeps extends FleetStateDeps {
   records: Collection<RecordDocument>;
   diagnostics: Collection<DiagnosticDocument>;
   retentionDays: () => number;
@@ -20,7 +19,7 @@ export interface FleetDeps {
 }
 
 /** Reports the outcome of all sessions in a window. The clock is read once. */
-export function obsFleetHealth({ bus, records, diagnostics, retentionDays, now }: FleetDeps): Handler<'obs.fleet.health'> {
+export function obsFleetHealth({ records, diagnostics, retentionDays, now, ...fleet }: FleetDeps): Handler<'obs.fleet.health'> {
   return async ({ sinceHours }, { principal }) => {
     const until = now();
     const since = Math.max(0, until - sinceHours * HOUR_MS);
@@ -42,7 +41,7 @@ export function obsFleetHealth({ bus, records, diagnostics, retentionDays, now }
     const sources = {
       facts: { ...facts, rows: read, firstBadMinute, failureReasons },
       diagnostics: events,
-      replicas: await listReplicas(bus),
+      state: await readFleetState(fleet, principal),
     };
     const findings = listFindings(sources);
     const likelyRootCause = findFleetCause(sources.facts, findings);
@@ -62,13 +61,4 @@ export function obsFleetHealth({ bus, records, diagnostics, retentionDays, now }
       },
     };
   };
-}
-
-/** Replicas of all tenants; the report says so if the bus does not list them. */
-async function listReplicas(bus: FleetDeps['bus']): Promise<readonly Replica[] | undefined> {
-  try {
-    return await bus.discover();
-  } catch {
-    return undefined;
-  }
 }

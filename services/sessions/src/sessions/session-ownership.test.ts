@@ -156,6 +156,7 @@ const rows: Record<string, readonly Row[]> = {
   'agent.getOperationModels': [],
   'budgets.spend': [],
   'context.status': [],
+  'queue.status': [],
   'usage.list': [],
   // Called for administrators by observability alone. Covered by tests/observability/replay.test.ts.
   'turns.record': [],
