@@ -63,9 +63,13 @@ const WaterfallStep = z.object({
   startMs: DurationMs.optional().describe('since the start of the run'),
   durationMs: DurationMs,
   firstTokenMs: DurationMs.optional(),
-  model: boundedString(MAX.name).optional(),
+  model: boundedString(MAX.name).optional().describe('the model that answered'),
+  fallback: z.literal(true).optional().describe('another model than the requested one answered'),
+  calls: Count.optional().describe('model calls, if there were several'),
+  retries: Count.optional().describe('repetitions of a call that did not reach the model'),
   inputTokens: Count.optional(),
   outputTokens: Count.optional(),
+  costUsd: Usd.optional(),
   tools: z
     .array(z.object({ name: boundedString(MAX.name), durationMs: DurationMs.optional(), failed: z.boolean().optional() }))
     .max(MAX.few),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Count, Timestamp } from '../values/common.ts';
+import { Count, Timestamp, Usd } from '../values/common.ts';
 import { maxKeys } from '../values/max-keys.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 import { TurnId } from './turns.ts';
@@ -31,6 +31,11 @@ export const StepEvidence = z.object({
   chars: Count,
   input: z.number().optional(),
   output: z.number().optional(),
+  costUsd: Usd.optional().describe('cost of its model calls; absent if nothing is charged'),
+  model: boundedString(MAX.name).optional().describe('the model that answered'),
+  fallback: z.literal(true).optional().describe('another model than the requested one answered'),
+  calls: Count.optional().describe('model calls, if there were several'),
+  retries: Count.optional().describe('repetitions of a call that did not reach the model'),
   heard: Count.optional().describe('messages merged into the turn before this step'),
   tools: z.array(ToolEvidence).max(MAX.few).optional(),
   moreTools: Count.optional(),

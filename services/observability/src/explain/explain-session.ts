@@ -88,21 +88,27 @@ function selectTurn({ failures, breaker, offloads, ...history }: ToolHistory, tu
   return { ...history, failures: failures.filter(isOfTurn), breaker: breaker.filter(isOfTurn), offloads: offloads.filter(isOfTurn) };
 }
 
-function buildWaterfall({ evidence, model }: RecordDocument): NonNullable<Report['waterfall']> {
-  return (evidence?.steps ?? []).map(({ step, at, ms, firstMs, input, output, tools = [] }) => ({
-    step,
-    ...(at === undefined ? {} : { startMs: Math.round(at) }),
-    durationMs: Math.round(ms),
-    ...(firstMs === undefined ? {} : { firstTokenMs: Math.round(firstMs) }),
-    ...(model === undefined ? {} : { model }),
-    ...(input === undefined ? {} : { inputTokens: input }),
-    ...(output === undefined ? {} : { outputTokens: output }),
-    tools: tools.map(({ name, ms: toolMs, failed }) => ({
-      name,
-      ...(toolMs === undefined ? {} : { durationMs: Math.round(toolMs) }),
-      ...(failed === undefined ? {} : { failed }),
-    })),
-  }));
+function buildWaterfall({ evidence, model: last }: RecordDocument): NonNullable<Report['waterfall']> {
+  return (evidence?.steps ?? []).map(
+    ({ step, at, ms, firstMs, input, output, costUsd, model = last, fallback, calls, retries, tools = [] }) => ({
+      step,
+      ...(at === undefined ? {} : { startMs: Math.round(at) }),
+      durationMs: Math.round(ms),
+      ...(firstMs === undefined ? {} : { firstTokenMs: Math.round(firstMs) }),
+      ...(model === undefined ? {} : { model }),
+      ...(fallback === undefined ? {} : { fallback }),
+      ...(calls === undefined ? {} : { calls }),
+      ...(retries === undefined ? {} : { retries }),
+      ...(input === undefined ? {} : { inputTokens: input }),
+      ...(output === undefined ? {} : { outputTokens: output }),
+      ...(costUsd === undefined ? {} : { costUsd }),
+      tools: tools.map(({ name, ms: toolMs, failed }) => ({
+        name,
+        ...(toolMs === undefined ? {} : { durationMs: Math.round(toolMs) }),
+        ...(failed === undefined ? {} : { failed }),
+      })),
+    }),
+  );
 }
 
 function getContextBudget(record: RecordDocument): Pick<Report, 'contextBudget'> {

@@ -51,6 +51,28 @@ test('records the progress of a failed turn', async () => {
   );
 });
 
+test('records cost, repetitions and the model that answered of each step', () => {
+  const tracer = createTurnTracer({ now: () => 0, earlierSteps: 0, sep: AgentConfig.parse({}).sep });
+  const [requested, spare] = [
+    { provider: 'local', modelId: 'm' },
+    { provider: 'spare', modelId: 'n' },
+  ];
+  tracer.recordFrame({ type: 'step', step: 1 });
+  tracer.recordModelCall(requested, { costUsd: 0.25 });
+  tracer.recordFrame({ type: 'step', step: 2 });
+  tracer.recordRetry();
+  tracer.recordModelCall(requested, undefined);
+  tracer.recordModelCall(requested, { costUsd: 0.5, model: spare });
+  const { steps } = tracer.build(requested);
+  assert.deepEqual(
+    steps.map(({ costUsd, model, fallback, calls, retries }) => [costUsd, model, fallback, calls, retries]),
+    [
+      [0.25, 'local/m', undefined, undefined, undefined],
+      [0.5, 'spare/n', true, 2, 1],
+    ],
+  );
+});
+
 test('limits the size of the trace for any number of steps', () => {
   const tracer = createTurnTracer({ now: () => 0, earlierSteps: 3, sep: AgentConfig.parse({}).sep });
   const call = { callId: 'c', name: 'look', input: {}, text: '{}' };

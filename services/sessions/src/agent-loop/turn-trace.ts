@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { AgentConfig, Screened, StepEvidence, ToolEvidence, TurnEvidence } from '@switchyard/contracts';
-import type { ModelRef, ToolCall } from '@switchyard/models';
+import type { ModelAnswer, ModelRef, ToolCall } from '@switchyard/models';
 import type { OutputFinding } from '../screening/output-finding.ts';
 import type { CheckpointEntry } from '../model/checkpoint-log.ts';
 import type { WindowMeasurement } from '../context-window/window-guard.ts';
@@ -30,6 +30,10 @@ export interface TurnTracer {
   /** Records a piece of output. */
   recordText: (text: string) => void;
   recordCheckpoint: (mark: CheckpointEntry) => void;
+  /** Records a model call of the current step; without a reply if the provider reported no usage. */
+  recordModelCall: (requested: ModelRef, reply: Pick<ModelAnswer, 'costUsd' | 'model'> | undefined) => void;
+  /** Records that the current step calls its model again. */
+  recordRetry: () => void;
   /** Returns the trace within its size limit. */
   build: (model: ModelRef | undefined, outcome?: Pick<TurnOutcome, 'result'>) => TurnEvidence;
 }
@@ -55,6 +59,8 @@ interface Open {
   began: number;
   /** Start of the current call. */
   calling: number;
+  /** Model calls of the step. */
+  calls: number;
   /** An earlier run has called the model. */
   resumed?: true;
 }
@@ -75,7 +81,7 @@ export function createTurnTracer({ now, earlierSteps, pendingCalls = [], sep }: 
 
   function begin(step: number): void {
     const began = now();
-    open = { step: { step, at: began - started, ms: 0, chars: 0 }, began, calling: began };
+    open = { step: { step, at: began - started, ms: 0, chars: 0 }, began, calling: began, calls: 0 };
     steps.push(open.step);
     if (steps.length > FIRST_STEPS + LAST_STEPS) {
       steps.splice(FIRST_STEPS, 1);
@@ -122,6 +128,19 @@ export function createTurnTracer({ now, earlierSteps, pendingCalls = [], sep }: 
         if (mark.calls.length > MAX_TOOLS) open.step.moreTools = mark.calls.length - MAX_TOOLS;
       } else if (mark.mark === 'result') recordResult(open.step.tools, mark, now() - open.calling);
     },
+    recordModelCall(requested, reply) {
+      if (!open) return;
+      const { step } = open;
+      open.calls += 1;
+      if (open.calls > 1) step.calls = open.calls;
+      if (reply === undefined) return;
+      if (reply.costUsd > 0) step.costUsd = (step.costUsd ?? 0) + reply.costUsd;
+      step.model = getName(reply.model ?? requested);
+      if (step.model !== getName(requested)) step.fallback = true;
+    },
+    recordRetry() {
+      if (open) open.step.retries = (open.step.retries ?? 0) + 1;
+    },
     build(model, outcome) {
       const last = outcome && open;
       if (last && !last.resumed && last.step.input === undefined) {
@@ -132,7 +151,7 @@ export function createTurnTracer({ now, earlierSteps, pendingCalls = [], sep }: 
       const passes = layers.build();
       const plan = planned.plan(open?.step.step ?? 0, outcome !== undefined);
       return {
-        ...(model ? { model: `${model.provider}/${model.modelId}` } : {}),
+        ...(model ? { model: getName(model) } : {}),
         ...(sent ? { told: sent } : {}),
         ...(recalled ? { recalled } : {}),
         ...(window ? { window } : {}),
@@ -146,6 +165,10 @@ export function createTurnTracer({ now, earlierSteps, pendingCalls = [], sep }: 
       };
     },
   };
+}
+
+function getName({ provider, modelId }: ModelRef): string {
+  return `${provider}/${modelId}`;
 }
 
 function toTools(calls: readonly Pick<ToolCall, 'name' | 'input'>[]): ToolEvidence[] {

@@ -32,7 +32,7 @@ test('explain names the cause, the next steps and draws the steps', async () => 
       outputTokens: 3,
       tools: [{ name: 'web_fetch', durationMs: 40, failed: true }],
     },
-    { step: 2, startMs: 100, durationMs: 300, tools: [] },
+    { step: 2, startMs: 100, durationMs: 300, model: 'spare/m', fallback: true, calls: 2, retries: 1, costUsd: 0.25, tools: [] },
   ];
   await using server = await startServer({ call: (call) => (calls.push(call), { ...getExample('obs.explain'), waterfall }) });
   const { stdout } = await run(server.url, 'explain', 'default:alice:gateway');
@@ -40,7 +40,7 @@ test('explain names the cause, the next steps and draws the steps', async () => 
   assert.match(stdout, /Next steps\n {2}- Raise/);
   assert.match(
     stdout,
-    /step {2}1 {2}█{10} {30,}100 ms {2}7 in, 3 out {2}dev\/echo\n {11}web_fetch {2}failed {2}40 ms\n {2}step {2}2 {2} {10}█{30} {2}300 ms/,
+    /step {2}1 {2}█{10} {30,}100 ms {2}7 in, 3 out {2}dev\/echo\n {11}web_fetch {2}failed {2}40 ms\n {2}step {2}2 {2} {10}█{30} {2}300 ms {2}\$0\.25 {2}spare\/m {2}fallback {2}2 calls {2}1 retry\n/,
   );
   await run(server.url, 'explain', 'turn_4fT0mUq2Zs8KxY1bNcVdGh', '--full');
   assert.deepEqual(

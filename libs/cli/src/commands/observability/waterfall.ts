@@ -1,4 +1,5 @@
 import type { CallResult } from '@switchyard/client';
+import { dollars } from './report-command.ts';
 
 type Step = NonNullable<CallResult<'obs.explain'>['waterfall']>[number];
 
@@ -21,13 +22,28 @@ function toSpans(steps: readonly Step[]): { start: number; step: Step }[] {
   });
 }
 
+/** The cost of a step, its model, and what was unusual about its calls. */
+function describeCalls({ costUsd, model, fallback, calls, retries }: Step): string {
+  const parts = [
+    costUsd === undefined ? undefined : dollars(costUsd),
+    model,
+    fallback === undefined ? undefined : 'fallback',
+    calls === undefined ? undefined : `${calls} calls`,
+    retries === undefined ? undefined : `${retries} ${retries === 1 ? 'retry' : 'retries'}`,
+  ];
+  return parts
+    .filter((part) => part !== undefined)
+    .map((part) => `  ${part}`)
+    .join('');
+}
+
 function drawStep(step: Step, { start, total }: { start: number; total: number }): string {
   const offset = Math.min(BAR_CHARS - 1, Math.floor((start / total) * BAR_CHARS));
   const width = Math.max(1, Math.min(BAR_CHARS - offset, Math.round((step.durationMs / total) * BAR_CHARS)));
   const bar = `${' '.repeat(offset)}${'█'.repeat(width)}`.padEnd(BAR_CHARS);
-  const { inputTokens, outputTokens, model = '' } = step;
+  const { inputTokens, outputTokens } = step;
   const tokens = inputTokens === undefined ? '' : `  ${inputTokens} in, ${outputTokens ?? 0} out`;
-  const line = `  step ${String(step.step).padStart(2)}  ${bar}  ${step.durationMs} ms${tokens}  ${model}`.trimEnd();
+  const line = `  step ${String(step.step).padStart(2)}  ${bar}  ${step.durationMs} ms${tokens}${describeCalls(step)}`;
   const tools = step.tools.map(({ name, durationMs, failed }) => {
     const state = failed === undefined ? 'no result' : failed ? 'failed' : 'ok';
     return `           ${name}  ${state}${durationMs === undefined ? '' : `  ${durationMs} ms`}\n`;

@@ -24,7 +24,7 @@ import { createTurnTaint } from '../../screening/untrusted-results.ts';
 import { TurnParkedError } from '../../approvals/turn-parked.ts';
 import { planTurn } from '../../agent-loop/turn-planner.ts';
 import { getTurnModel } from '../../agents/agent-model.ts';
-import { createUsageMeter, type UsageMeter } from './usage-meter.ts';
+import { createUsageMeter, type MeteredCall, type UsageMeter } from './usage-meter.ts';
 import { createTurnRecorder, type TurnRecorder } from './turn-recorder.ts';
 import { createMemoryInjection, type MemoryInjection } from './memory-injection.ts';
 import type { EndedTurn, TurnRunDeps, TurnRun } from './turn-run.ts';
@@ -255,7 +255,10 @@ async function execute(
     onText: notify,
     onWarning: reminding.warn,
     onFinding: looking.recordFinding,
-    onModelCall: meter.record,
+    onModelCall(requested: ModelRef, reply: MeteredCall | undefined): void {
+      meter.record(requested, reply);
+      witness.recordModelCall(requested, reply);
+    },
     onWindow: witness.recordWindow,
     startLayer: witness.startLayer,
   };
@@ -263,11 +266,12 @@ async function execute(
     clock: deps.clock,
     signal,
     remainingMs,
-    onRetry: (error, pauseMs) =>
-      deps.log.warn(
-        { turnId: turn.turnId, err: error, pauseMs, errorKind: 'dependency', hint: 'the turn waits until its deadline' },
-        'a dependency is away; calling the model again',
-      ),
+    onRetry(error, pauseMs) {
+      witness.recordRetry();
+      const hint = 'the turn waits until its deadline';
+      const fields = { turnId: turn.turnId, err: error, pauseMs, errorKind: 'dependency', hint };
+      deps.log.warn(fields, 'a dependency is away; calling the model again');
+    },
   });
   const running = runAgentLoop(models, {
     ...plan,
