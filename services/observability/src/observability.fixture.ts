@@ -52,6 +52,8 @@ export interface ObservabilityAppOptions {
   /** Processes that ingest the same log into the same database. */
   replicas?: number;
   snapshotMs?: number;
+  /** Called before registry answers with prices. */
+  beforePrices?: () => Promise<void>;
 }
 
 /** Starts the service on an event log that the test writes. */
@@ -61,6 +63,7 @@ export async function startObservability({
   as,
   replicas = 1,
   snapshotMs,
+  beforePrices,
 }: ObservabilityAppOptions = {}): Promise<ObservabilityApp> {
   await using stack = new AsyncDisposableStack();
   const service = stack.use(
@@ -69,7 +72,11 @@ export async function startObservability({
       env,
       async prepare(host) {
         const prices = [{ model: 'openai/gpt-5', input: 1.25, output: 10, cacheRead: 0.125, cacheWrite: 0 }];
-        await (await host.connect('registry')).serve(registry, { 'models.prices': () => ({ prices }) }, { version: '0.0.0' });
+        const readPrices = async () => {
+          await beforePrices?.();
+          return { prices };
+        };
+        await (await host.connect('registry')).serve(registry, { 'models.prices': readPrices }, { version: '0.0.0' });
       },
       ...(data === undefined ? {} : { data }),
     }),

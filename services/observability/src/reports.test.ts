@@ -43,6 +43,22 @@ test('obs.trace.search filters, hides synthetic sessions and returns the newest 
   assert.deepEqual(await search({ limit: 100_000 }), [2, 1], 'a limit above the maximum is the maximum');
 });
 
+test('obs.trace.search covers two days without since, and all kept rows with a longer one', async () => {
+  await using app = await startObservability();
+  const now = Date.now();
+  for (const [hours, id] of [47, 49, 24 * 20].map((age, n) => [age, getTurnId(n)] as const)) {
+    const at = now - hours * 3_600_000;
+    const place = { log: 'earlier', seq: hours, at, expiresAt: now + 86_400_000 };
+    const turn = { recordId: id, traceId: id, event: 'turn_completed' as const, agentId: 'default', state: 'done', steps: 1, attempts: 1 };
+    await app.records.insert({ ...turn, ...place, durationMs: 1, finishedAt: at, calls: 1, tokens: 1, costUsd: 0, sums: [] });
+  }
+  const search = async (params: object): Promise<unknown[]> =>
+    (await app.service.bus.call('obs.trace.search', params)).rows.map(({ traceId }) => Number(String(traceId).slice(-2)));
+  assert.deepEqual(await search({}), [0]);
+  assert.deepEqual(await search({ since: '50h' }), [0, 1]);
+  assert.deepEqual(await search({ since: '365d' }), [0, 1, 2]);
+});
+
 test('obs.explain answers an unknown session and one of another tenant with an empty report', async () => {
   await using app = await startObservability();
   await recordSessions(app);

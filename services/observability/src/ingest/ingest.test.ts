@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contracts, type EventPayload } from '@switchyard/contracts';
+import { collect, type MetricName } from '@switchyard/telemetry';
 import { tempDir } from '@switchyard/testkit';
 import { endTurn, getTurnId, readTotal, startObservability, waitForCalls, waitUntil } from '../observability.fixture.ts';
+
+/** Returns the value of a metric of this process, of one label if it has some; 0 before the first one. */
+function readMetric(metric: MetricName, label?: string): number {
+  const points = collect().find(({ name }) => name === metric)?.points ?? [];
+  const point = points.find(({ labels }) => label === undefined || labels.includes(label));
+  return point !== undefined && 'value' in point ? point.value : 0;
+}
 
 test('adds up ended turns and usage records, and stores an event that is published twice once', async () => {
   await using app = await startObservability();
@@ -41,7 +49,8 @@ test('two replicas that fold the same log count each event once', async () => {
   assert.deepEqual({ callCount, totalCost, totalTokens }, { callCount: 200, totalCost: 0.0002, totalTokens: 400 });
 });
 
-test('keeps an event of another version unfolded', async () => {
+test('keeps and counts an event of another version, and does not fold it', async () => {
+  const before = readMetric('switchyard.observability.events', 'unreadable');
   await using app = await startObservability();
   await app.recordUnknown('turn:ended', { turnId: 'turn_new', shape: 'of a later version' });
   await endTurn(app, { turnId: getTurnId('a'), usage: { calls: 1 } });
@@ -51,6 +60,7 @@ test('keeps an event of another version unfolded', async () => {
     items.map(({ eventType, data }) => [eventType, data['turnId']]),
     [['turn:ended', 'turn_new']],
   );
+  assert.equal(readMetric('switchyard.observability.events', 'unreadable') - before, 1);
 });
 
 test('a clock that jumps changes no hour, because hours have the time of the log', async () => {
@@ -65,4 +75,26 @@ test('a clock that jumps changes no hour, because hours have the time of the log
   assert.equal((await readTotal(app, { sinceMs: 3_600_000 })).callCount, 3);
   const { rows } = await app.service.bus.call('obs.trace.search', { where: 'duration=0' });
   assert.equal(rows.length, 3, 'a turn that ended before it started lasted no time');
+});
+
+test('methods answer while ingest waits, and the lag counts the events that wait', async () => {
+  const released = Promise.withResolvers<void>();
+  await using app = await startObservability({ beforePrices: () => released.promise });
+  for (let n = 0; n < 3; n += 1) await endTurn(app, { turnId: getTurnId(n), usage: { calls: 1 } });
+  await waitUntil(async () => readMetric('switchyard.observability.lag') === 3, 'a lag of three events');
+  assert.equal((await readTotal(app)).callCount, 0);
+  released.resolve();
+  await waitForCalls(app, 3);
+  await waitUntil(async () => readMetric('switchyard.observability.lag') === 0, 'no lag');
+});
+
+test('rows and hours expire when the retention of the settings is over', async () => {
+  await using app = await startObservability({ env: { SWITCHYARD_OBSERVABILITY__PERSISTENCE__RETENTION_DAYS: '2' } });
+  await endTurn(app, { turnId: getTurnId('a'), usage: { calls: 1 } });
+  await waitForCalls(app, 1);
+  const { items } = await app.records.find({});
+  assert.deepEqual(
+    items.map(({ at, expiresAt }) => expiresAt - at),
+    [2 * 86_400_000],
+  );
 });
