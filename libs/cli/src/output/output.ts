@@ -86,9 +86,9 @@ export function table(head: readonly string[], lines: readonly (readonly string[
   return [paint('dim', heading, screen), ...rest].map((line) => `${line}\n`).join('');
 }
 
-/** Truncates a line to the terminal width. Pipes and files get the complete line. */
+/** Truncates a line to the terminal width, which is 0 if it is unknown. Pipes and files get the complete line. */
 export function fitted(line: string, screen: Screen = process.stdout): string {
-  return screen.isTTY ? cut(line, screen.columns ?? Infinity) : line;
+  return screen.isTTY ? cut(line, screen.columns || Infinity) : line;
 }
 
 type Screen = Terminal & { columns?: number | undefined };

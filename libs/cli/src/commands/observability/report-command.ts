@@ -15,7 +15,8 @@ export interface ReportCommand {
   /** Flags without a value. */
   switches?: readonly (readonly [name: string, about: string])[];
   examples: readonly string[];
-  run: (call: Client['call'], invocation: Invocation) => Promise<void>;
+  /** Resolves to an exit code, or to nothing if the command is done. */
+  run: (call: Client['call'], invocation: Invocation) => Promise<number | void>;
 }
 
 /** Creates a command that reads one report. */
@@ -34,8 +35,7 @@ export function reportCommand({ name, takes, about, flags = [], switches = [], e
       if (invocation.words.length !== expected) throw wrongUsage(`${name} takes ${takes ?? 'no argument'}.`, `${self()} ${name} --help`);
       const client = await connect(invocation.where());
       try {
-        await run(client.call.bind(client), invocation);
-        return EXIT.done;
+        return (await run(client.call.bind(client), invocation)) ?? EXIT.done;
       } finally {
         client.close();
       }
