@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { playWork, recordGuards, withoutGuard, type WorkGuard } from '@switchyard/testkit';
-import { PROVEN_GUARDS, UNPROVEN_GUARDS } from './guards.fixture.ts';
+import { PROVEN_GUARDS, SCRIPTED_GUARDS, UNPROVEN_GUARDS } from './guards.fixture.ts';
 import { story } from './simulation.fixture.ts';
 
 /** Seeds in which every guard occurs. */
@@ -34,7 +34,7 @@ for (const guard of PROVEN_GUARDS) {
 test('each guard of a write is listed', { timeout: 300_000 }, async () => {
   const guards = recordGuards(['taskId', 'room']);
   for (let seed = 1; seed <= RECORDED_SEEDS; seed += 1) await playWork(seed, story, { sabotage: guards.sabotage });
-  const listed = new Set([...PROVEN_GUARDS, ...UNPROVEN_GUARDS].map(describeGuard));
+  const listed = new Set([...PROVEN_GUARDS, ...SCRIPTED_GUARDS, ...UNPROVEN_GUARDS].map(describeGuard));
   assert.deepEqual(
     guards
       .list()
