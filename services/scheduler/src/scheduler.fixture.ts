@@ -22,6 +22,8 @@ export interface OrderedTurns {
   readonly orders: ReadonlyMap<string, Order & { client: string }>;
   /** The keys of all accepted orders, repeated ones included. */
   readonly keys: readonly string[];
+  /** The turns that were cancelled. */
+  readonly cancelled: ReadonlySet<string>;
   /** Resolves with the next order that no earlier call has returned. */
   next(): Promise<Order & { client: string; turnId: string }>;
   /** Ends a turn and wakes the scheduler. */
@@ -106,6 +108,7 @@ async function serveTurns(host: Host, { endAtOnce, onOrder }: Pick<SchedulerOpti
   const bus = await host.connect('sessions');
   const orders = new Map<string, Order & { client: string }>();
   const keys: string[] = [];
+  const cancelled = new Set<string>();
   const turnIds = new Map<string, string>();
   const records = new Map<string, TurnEndRecord>();
   const unread: (Order & { client: string; turnId: string })[] = [];
@@ -149,6 +152,7 @@ async function serveTurns(host: Host, { endAtOnce, onOrder }: Pick<SchedulerOpti
       'turns.order': (params, { principal }) => order(params, principal),
       'turns.cancel': ({ turnId }) => {
         if (!records.has(turnId)) throw new ServiceError('NOT_FOUND', `no turn ${turnId}`);
+        cancelled.add(turnId);
         end(turnId, { state: 'cancelled', result: undefined });
         return { turnId, state: 'cancelled' };
       },
@@ -163,6 +167,7 @@ async function serveTurns(host: Host, { endAtOnce, onOrder }: Pick<SchedulerOpti
   return {
     orders,
     keys,
+    cancelled,
     next: async () => unread.shift() ?? new Promise((resolve) => void waiting.push(resolve)),
     end,
     forget: (turnId) => void records.delete(turnId),

@@ -15,6 +15,9 @@ export const STEP_ROOM = 'steps';
 const APPROVAL_ROOM = 'approvals';
 const MAX_CONCURRENT_STEPS = 64;
 const MAX_ATTEMPTS = 20;
+/** Attempts to cancel the turn of a step that failed too often. */
+const MAX_CANCEL_ATTEMPTS = 20;
+const FAILED_TOO_OFTEN = 'the step failed too often; see the log of the graph service';
 /** Delay before an order that failed for a passing reason is repeated. */
 const ORDER_RETRY_MS = 2_000;
 /** A step that could not be ordered for this long has failed. */
@@ -64,8 +67,9 @@ export function createStepWork(deps: StepWorkDeps): Work<StepDocument> {
     capacity: () => MAX_CONCURRENT_STEPS,
     run: (lease) => runStep(deps, lease),
     poison: {
-      maxAttempts: MAX_ATTEMPTS,
-      outcome: () => ({ end: 'failed', set: { ...closed(now()), error: 'the step failed too often; see the log of the graph service' } }),
+      maxAttempts: MAX_ATTEMPTS + MAX_CANCEL_ATTEMPTS,
+      outcome: (step) =>
+        step.finishedAt === undefined ? { end: 'failed', set: { ...closed(now()), error: FAILED_TOO_OFTEN } } : describeStoredEnd(step),
     },
   });
 }
@@ -74,9 +78,16 @@ async function runStep(deps: StepWorkDeps, lease: Lease<StepDocument>): Promise<
   const { document: step, tenant } = lease;
   // The replica that stored the end died before it woke the run.
   if (step.finishedAt !== undefined) return endStep(deps, lease);
+  if (step.attempts > MAX_ATTEMPTS) return giveUp(deps, lease);
   if (!isOrdered(step)) return startStep(deps, lease);
   const result = await readResult(deps, tenant, step);
   return result ? finish(deps, lease, result) : awaitEnd(deps, step);
+}
+
+/** Ends a step whose runs failed too often. Its turn ends first, because it would run on without a slot. */
+async function giveUp(deps: StepWorkDeps, lease: Lease<StepDocument>): Promise<Outcome<StepDocument>> {
+  await cancelOrder(deps.bus, lease.tenant, lease.document);
+  return finish(deps, lease, { text: '', error: FAILED_TOO_OFTEN });
 }
 
 type OrderIds = Pick<StepDocument, 'turnId' | 'requestId'>;
@@ -178,7 +189,11 @@ async function finish(deps: StepWorkDeps, lease: Lease<StepDocument>, result: St
 
 async function endStep(deps: StepWorkDeps, { tenant, document }: Lease<StepDocument>): Promise<Outcome<StepDocument>> {
   await deps.wakeRun(tenant, document.runId);
-  return { end: document.error === undefined ? 'done' : 'failed' };
+  return describeStoredEnd(document);
+}
+
+function describeStoredEnd({ error }: StepDocument): Outcome<StepDocument> {
+  return { end: error === undefined ? 'done' : 'failed' };
 }
 
 /** Returns the fields of an ended step. */

@@ -12,6 +12,9 @@ import { recordSuspension } from './suspension-audit.ts';
 
 const MAX_CONCURRENT_RUNS = 64;
 const MAX_ATTEMPTS = 20;
+/** Attempts to cancel the turn of a run that failed too often. */
+const MAX_CANCEL_ATTEMPTS = 20;
+const FAILED_TOO_OFTEN = { status: 'error', error: 'the run failed too often; see the log' } as const;
 /** Delay before an order that failed for a passing reason is repeated. */
 const ORDER_RETRY_MS = 2_000;
 /** A run that could not be ordered for this long has failed. */
@@ -53,15 +56,25 @@ export function createRunWork(deps: RunWorkDeps): Work<RunDocument> {
     log,
     ...(deps.clock ? { clock: deps.clock } : {}),
     capacity: () => MAX_CONCURRENT_RUNS,
-    run: (lease) => (lease.document.turnId === undefined ? orderTurn(deps, lease) : collectEnd(deps, lease, lease.document.turnId)),
+    run: (lease) => runOnce(deps, lease),
     poison: {
-      maxAttempts: MAX_ATTEMPTS,
+      maxAttempts: MAX_ATTEMPTS + MAX_CANCEL_ATTEMPTS,
       outcome: (run) => {
-        const set = { status: 'error' as const, error: 'the run failed too often; see the log', turnPending: undefined, finishedAt: now() };
+        const set = { ...FAILED_TOO_OFTEN, turnPending: undefined, finishedAt: now() };
         return { end: 'failed', set, emit: [completedEvent({ ...run, ...set })] };
       },
     },
   });
+}
+
+async function runOnce(deps: RunWorkDeps, lease: Lease<RunDocument>): Promise<Outcome<RunDocument>> {
+  const { document: run, tenant } = lease;
+  if (run.attempts > MAX_ATTEMPTS) {
+    // Otherwise the turn would run on without a slot, beside that of the next run.
+    await cancelTurn(deps, tenant, run);
+    return finishRun(deps, tenant, run, FAILED_TOO_OFTEN);
+  }
+  return run.turnId === undefined ? orderTurn(deps, lease) : collectEnd(deps, lease, run.turnId);
 }
 
 async function orderTurn(deps: RunWorkDeps, lease: Lease<RunDocument>): Promise<Outcome<RunDocument>> {
