@@ -97,3 +97,24 @@ test('identical requests of two replicas are one request, and its verdict is the
   const again = await one.request('default', request('appr_later', 'same'));
   assert.equal(again.requestId, 'appr_later');
 });
+
+test('a request whose delivery failed too often expires and is pending no more', async () => {
+  await using app = await testSessions();
+  await using replica = await openReplica(app, 'one');
+  const store = await app.host.store('sessions');
+  const { approvals } = await store.open({ approvals: approvalCollection });
+  const call = { toolName: 'dev_destroy', action: 'dev.destroy', params: {}, agentId: 'default', sessionKey: 'default:test:poisoned' };
+  const { requestId } = await replica.request('default', {
+    ...call,
+    requestId: 'appr_poisoned',
+    trustLevel: 'admin',
+    actionKey: 'poisoned',
+    timeoutMs: 60_000,
+  });
+  const resolved = app.nextEvent('approval:resolved');
+  await approvals.for({ tenant: 'default' }).update({ requestId }, { set: { attempts: 1_000, dueAt: 1 } });
+  await replica.poll();
+  const { approved, approvedBy } = await resolved;
+  assert.deepEqual([approved, approvedBy], [false, 'system:timeout']);
+  assert.deepEqual(await replica.listPending('default'), []);
+});

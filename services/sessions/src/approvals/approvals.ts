@@ -1,4 +1,5 @@
 import { ServiceError } from '@switchyard/contracts';
+import type { Clock } from '@switchyard/service-kit';
 import type { Collection, OutboxEvent } from '@switchyard/store';
 import { createWork, newWork, type Lease, type Outcome, type Work, type WorkDocument } from '@switchyard/work';
 import type { Answer, ApprovalDocument } from './approval-document.ts';
@@ -38,6 +39,8 @@ export interface ApprovalsDeps {
   approvals: Collection<ApprovalDocument>;
   owner: string;
   now: () => number;
+  /** Timers of the leases and polls; those of the system by default. */
+  clock?: Clock;
   /** Times in milliseconds for which verdicts answer identical calls. */
   cacheTtl: () => { approvedMs: number; deniedMs: number };
   /** Makes the turn that waits for the request runnable. Returns false while a replica still holds its session. */
@@ -48,15 +51,16 @@ export interface ApprovalsDeps {
 }
 
 export function createApprovals(deps: ApprovalsDeps): Approvals {
-  const { approvals, owner, now, log } = deps;
+  const { approvals, owner, now, log, clock } = deps;
   const work: Work<ApprovalDocument> = createWork<ApprovalDocument>({
     documents: approvals,
     owner,
     now,
     log,
+    ...(clock && { clock }),
     capacity: () => CAPACITY,
     run: (lease) => deliverVerdict(deps, lease),
-    poison: { maxAttempts: MAX_ATTEMPTS, outcome: () => ({ end: 'done' }) },
+    poison: { maxAttempts: MAX_ATTEMPTS, outcome: (request) => expireUndecided(request, now()) },
   });
   const poll = (): Promise<void> => work.poll().catch(() => undefined); // repeated by a timer
 
@@ -164,6 +168,13 @@ async function deliverVerdict(deps: ApprovalsDeps, lease: Lease<ApprovalDocument
     recordVerdict({ ...lease.document, ...expired });
   }
   return (await deps.wakeSession(lease.tenant, lease.document)) ? { end: 'done' } : { retryAt: now() + WAKE_RETRY_MS };
+}
+
+/** A request that ends without a verdict would stay in the list of pending ones, and its turn would wait for it again. */
+function expireUndecided({ requestId, verdict }: ApprovalDocument, decidedAt: number): Outcome<ApprovalDocument> {
+  if (verdict !== undefined) return { end: 'done' };
+  const expired = { verdict: 'expired' as const, decidedBy: 'system:timeout', decidedAt };
+  return { end: 'done', set: { ...expired, pendingKey: undefined }, emit: [resolvedEvent(requestId, expired)] };
 }
 
 async function explainMiss({ approvals }: ApprovalsDeps, tenant: string, requestId: string): Promise<ServiceError> {

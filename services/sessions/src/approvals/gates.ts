@@ -1,6 +1,6 @@
 import type { Bus } from '@switchyard/bus';
 import type { Principal } from '@switchyard/contracts';
-import type { Settings } from '@switchyard/service-kit';
+import type { Clock, Settings } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { ApprovalDocument } from './approval-document.ts';
@@ -18,6 +18,7 @@ export interface GatesDeps extends Omit<SessionWakeDeps, 'onRunnable'> {
   settings: Settings<'approvals' | 'security'>;
   bus: Bus;
   owner: string;
+  clock: Clock;
   log: Logger;
 }
 
@@ -38,10 +39,11 @@ export function createGates(
   deps: GatesDeps,
   { approvals: documents, onRunnable }: Pick<SessionWakeDeps, 'onRunnable'> & { approvals: Collection<ApprovalDocument> },
 ): Gates {
-  const { settings, store, owner, log, bus } = deps;
+  const { settings, store, owner, clock, log, bus } = deps;
   const approvals = createApprovals({
     approvals: documents,
     owner,
+    clock,
     log,
     now: () => store.now(),
     cacheTtl() {
