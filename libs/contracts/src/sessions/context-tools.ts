@@ -17,7 +17,9 @@ const EarlierId = z
   .max(MAX.id)
   .regex(/^(sum_[0-9A-Za-z]{1,64}|turn_[0-9A-Za-z]{1,64}\/\d{1,4})$/);
 
-/** Something that was said earlier in a conversation. */
+const outside = z.literal(true).optional().describe('parts may come from outside this system; the turn that reads them is tainted');
+
+/** A message of an earlier turn of the conversation. */
 const EarlierMessage = z.object({
   id: EarlierId,
   turn: Count.describe('number of the turn'),
@@ -25,6 +27,7 @@ const EarlierMessage = z.object({
   at: Timestamp,
   content: boundedString(MAX.payload),
   untrusted: z.literal(true).optional().describe('parts may come from outside the conversation'),
+  outside,
 });
 
 /** Id of a stored tool result of a turn. */
@@ -40,6 +43,7 @@ const Found = z.object({
   turn: Count.optional(),
   at: Timestamp,
   snippet: boundedString(MAX.line),
+  outside,
   score: z.number().nonnegative(),
 });
 
@@ -81,6 +85,7 @@ export const contextToolOperations = defineOperations({
       chars: Count.describe('total length in characters'),
       next: Count.optional().describe('offset of the next part'),
       untrusted: z.literal(true).optional(),
+      outside,
       depth: Count.optional(),
       turns: z.object({ from: Count, to: Count }).optional().describe('turns that the summary covers'),
       children: z.array(EarlierId).max(MAX.many).optional().describe('summaries that the summary covers'),
@@ -99,6 +104,7 @@ export const contextToolOperations = defineOperations({
     result: z.object({
       id: ResultId,
       content: boundedString(MAX.payload),
+      outside,
       chars: Count.describe('total length in characters'),
       next: Count.optional().describe('offset of the next part'),
     }),
@@ -137,6 +143,7 @@ export const contextToolOperations = defineOperations({
     result: z.object({
       answer: boundedString(MAX.text),
       sources: z.array(EarlierId).max(MAX.many).describe('messages that were read'),
+      outside,
       whole: z.boolean().describe('whether all sources could be read'),
       tokensUsed: TokensUsed,
       recallsLeft: Count.describe('remaining recalls of this conversation today'),

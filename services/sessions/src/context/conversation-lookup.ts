@@ -5,7 +5,7 @@ import type { SummaryDocument } from '../model/summary-document.ts';
 import type { TurnDocument } from '../model/turn-document.ts';
 import { loadTexts } from '../model/stored-text.ts';
 import type { BodyDocument } from '../model/text-document.ts';
-import { isUntrusted } from '../screening/untrusted-message.ts';
+import { isOutside, isUntrusted } from '../screening/untrusted-message.ts';
 import { findCallerSession, messageTimes } from '../sessions/session-directory.ts';
 import { listMessages } from '../model/turn-messages.ts';
 
@@ -26,6 +26,8 @@ export interface EarlierMessage {
   at: number;
   content: string;
   untrusted?: true;
+  /** The text is or may repeat text from outside this system. */
+  outside?: true;
 }
 
 const PAGE = 100;
@@ -94,6 +96,7 @@ async function getMessages({ bodies }: Earlier, tenant: string, turns: readonly 
     at: messageTimes(turn)[n] ?? turn.createdAt,
     content: contents[at] ?? '',
     ...(isUntrusted(turn, role) ? { untrusted: true as const } : {}),
+    ...(isOutside(turn, role) ? { outside: true as const } : {}),
   }));
 }
 

@@ -24,3 +24,8 @@ export function isForeign(sessionKey: string): boolean {
 export function isUntrusted({ sessionKey, steps }: Pick<TurnDocument, 'sessionKey' | 'steps'>, role: 'user' | 'assistant'): boolean {
   return isForeign(sessionKey) || (role === 'assistant' && steps.length > 0);
 }
+
+/** Returns whether a message is or may repeat text from outside this system. A turn that reads it with a tool is tainted. */
+export function isOutside({ sessionKey, tainted }: Pick<TurnDocument, 'sessionKey' | 'tainted'>, role: 'user' | 'assistant'): boolean {
+  return isForeign(sessionKey) || (role === 'assistant' && tainted === true);
+}

@@ -37,7 +37,7 @@ export interface ResultScreeningOptions {
 }
 
 /**
- * Marks the results of tools that return text from outside, and screens that text. The mark is stored with the result, so that it costs no
+ * Marks the results of tools that return text from outside, or recall text that came from outside, and screens that text. The mark is stored with the result, so that it costs no
  * write of its own and holds after a takeover.
  */
 export function withUntrustedResults(tools: ToolBox, { taint, onSuspicious }: ResultScreeningOptions): ToolBox {
@@ -49,7 +49,7 @@ export function withUntrustedResults(tools: ToolBox, { taint, onSuspicious }: Re
     async use(call, using) {
       const outcome = await tools.use(call, using);
       const tool = tools.find?.(call.name);
-      if (!tool || !isUntrustedGroup(tool.group)) return outcome;
+      if (!tool || (!isUntrustedGroup(tool.group) && outcome.untrusted !== true)) return outcome;
       taint.mark();
       return screen(outcome);
     },

@@ -3,7 +3,7 @@ import type { SessionDocument } from '../model/session-document.ts';
 import type { TurnDocument } from '../model/turn-document.ts';
 import { countChars, countMessages } from '../model/turn-messages.ts';
 import { sessionNotFound } from '../model/session-ownership.ts';
-import { loadEntries, requireSession, withoutMark, type HistoryDeps, type HistoryEntry } from './session-directory.ts';
+import { loadEntries, requireSession, withoutMarks, type HistoryDeps, type HistoryEntry } from './session-directory.ts';
 import { waitUntilSettled } from './session-settling.ts';
 
 /** Maximum size of the messages of a page in bytes of JSON. */
@@ -50,7 +50,7 @@ export async function readHistoryPage(
   const messages = byTurn
     .slice(0, count)
     .reverse()
-    .flatMap((entries) => (isAgent ? entries : entries.map(withoutMark)));
+    .flatMap((entries) => (isAgent ? entries : entries.map(withoutMarks)));
   return oldest > 1 ? { messages, cursor: `${session.epoch}.${oldest}` } : { messages };
 }
 

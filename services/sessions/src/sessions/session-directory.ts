@@ -6,7 +6,7 @@ import { loadTexts } from '../model/stored-text.ts';
 import type { BodyDocument } from '../model/text-document.ts';
 import { listMessages } from '../model/turn-messages.ts';
 import { sessionNotFound, visibilityFilter, canSee } from '../model/session-ownership.ts';
-import { isUntrusted } from '../screening/untrusted-message.ts';
+import { isOutside, isUntrusted } from '../screening/untrusted-message.ts';
 import { waitUntilSettled, type SettlingDeps } from './session-settling.ts';
 import { resolveSessionKey } from '../model/session-key.ts';
 
@@ -44,6 +44,8 @@ export interface HistoryEntry {
   follows?: string;
   /** The text may come from outside the conversation. */
   untrusted?: true;
+  /** The text is or may repeat text from outside this system. */
+  outside?: true;
 }
 
 export interface HistoryDeps extends SettlingDeps {
@@ -65,7 +67,7 @@ export async function loadHistory(
         { sessionKey: key, epoch, seq: { lte: lastSeq } },
         { sort: [['seq', 'asc']], limit: PAGE, ...(cursor === undefined ? {} : { cursor }) },
       );
-    entries.push(...(await loadEntries(bodies.for(principal), page.items)).map(withoutMark));
+    entries.push(...(await loadEntries(bodies.for(principal), page.items)).map(withoutMarks));
     cursor = page.cursor;
   } while (cursor !== undefined);
   return entries;
@@ -79,21 +81,23 @@ export async function loadEntries(bodies: Documents<BodyDocument>, turns: readon
       timestamp: messageTimes(turn)[at] ?? turn.createdAt,
       ...(at === 0 ? continuationField(turn) : {}),
       ...(isUntrusted(turn, message.role) ? { untrusted: true as const } : {}),
+      ...(isOutside(turn, message.role) ? { outside: true as const } : {}),
     })),
   );
   const content = await loadTexts(bodies, all);
-  return all.map(({ role, timestamp, follows, untrusted }, at) => ({
+  return all.map(({ role, timestamp, follows, untrusted, outside }, at) => ({
     role,
     content: content[at] ?? '',
     timestamp,
     ...(follows === undefined ? {} : { follows }),
     ...(untrusted && { untrusted }),
+    ...(outside && { outside }),
   }));
 }
 
-/** Only agents get the mark, because they could follow instructions in the text. */
-export function withoutMark(marked: HistoryEntry): HistoryEntry {
-  const { untrusted: _, ...entry } = marked;
+/** Only agents get the marks, because they could follow instructions in the text. */
+export function withoutMarks(marked: HistoryEntry): HistoryEntry {
+  const { untrusted: _untrusted, outside: _outside, ...entry } = marked;
   return entry;
 }
 

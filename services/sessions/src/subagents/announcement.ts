@@ -130,7 +130,7 @@ async function describeResults(deps: RunWorkDeps, tenant: string, members: reado
 }
 
 /** Returns whether one of the turns of a run had text from outside in its prompt. */
-async function isTaintedRun({ turns, bodies }: RunWorkDeps, tenant: string, { turnIds }: RunDocument): Promise<boolean> {
+export async function isTaintedRun({ turns, bodies }: RunWorkDeps, tenant: string, { turnIds }: RunDocument): Promise<boolean> {
   if (turnIds.length === 0) return false;
   const { items } = await turns.for({ tenant }).find({ turnId: { in: turnIds } }, { limit: turnIds.length });
   for (const turn of items) if (await isTaintedTurn(bodies.for({ tenant }), turn)) return true;

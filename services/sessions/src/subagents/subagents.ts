@@ -1,7 +1,7 @@
 import { canUseAgent, MAX, ServiceError, type Principal, type Result } from '@switchyard/contracts';
 import type { Bus } from '@switchyard/bus';
 import { deriveId } from '@switchyard/security';
-import { loadResponse } from './announcement.ts';
+import { isTaintedRun, loadResponse } from './announcement.ts';
 import { hasRunEnded, isRunQueued, type RunDocument } from './run-document.ts';
 import type { RunDeps, RunWorkDeps } from './run-deps.ts';
 import { endTree, KILLED, wakeChildren } from './run-end.ts';
@@ -71,7 +71,12 @@ export function createSubAgents(options: RunDeps & { bus: Bus }): SubAgents {
 
     async status(principal, runId) {
       const run = await find(principal, runId);
-      return run && toRunStatus(run, { now: now(), response: hasRunEnded(run) ? await loadResponse(deps, principal.tenant, run) : '' });
+      if (!run) return undefined;
+      const status = toRunStatus(run, { now: now(), response: hasRunEnded(run) ? await loadResponse(deps, principal.tenant, run) : '' });
+      // Only agents get the mark, because it concerns the turn that reads the response.
+      const isMarked =
+        principal.session !== undefined && status.response !== undefined && (await isTaintedRun(deps, principal.tenant, run));
+      return isMarked ? { ...status, outside: true } : status;
     },
 
     async kill(principal, runId) {

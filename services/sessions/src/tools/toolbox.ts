@@ -12,6 +12,7 @@ import type { ToolCall, ToolChoice, ToolSpec } from '@switchyard/models';
 import { withSpan } from '@switchyard/telemetry';
 import { createResultTruncation, truncateResult, READ_RESULT_TOOL, type ResultStorage, type ToolResult } from './tool-result-truncation.ts';
 import type { OfferedToolList } from './offered-tools.ts';
+import { hasOutsideMark } from './outside-mark.ts';
 import type { Tool } from './tool-catalog.ts';
 import { DISCOVER_TOOL, discoverTools } from './tool-discovery.ts';
 import { allows, type ToolPolicy } from './tool-policy.ts';
@@ -125,7 +126,9 @@ export function createToolBox(bus: Bus, principal: Principal, config: ToolConfig
 
   async function use(tool: Tool, input: unknown, using: ToolUse): Promise<ToolResult> {
     const { result, failed } = await call(tool, input, using);
-    return failed || tool.method === READ_RESULT_TOOL ? { result, failed } : truncation.truncate(result);
+    const shown = failed || tool.method === READ_RESULT_TOOL ? { result, failed } : await truncation.truncate(result);
+    // A truncated result is text, in which the marks cannot be found any more.
+    return hasOutsideMark(result) ? { ...shown, untrusted: true } : shown;
   }
 
   return {

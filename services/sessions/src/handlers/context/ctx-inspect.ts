@@ -29,9 +29,9 @@ interface InspectRequest {
 }
 
 async function shownSummary(deps: CtxDeps, tenant: string, request: InspectRequest): Promise<InspectedText> {
-  const { id, text, depth, from, to, children, taint, createdAt } = await getSummary(deps, tenant, request);
-  const tainted = taint ? { untrusted: true as const } : {};
-  return { id, kind: 'summary', at: createdAt, content: text, ...tainted, depth, turns: { from, to }, children };
+  const { id, text, depth, from, to, children, taint, outside, createdAt } = await getSummary(deps, tenant, request);
+  const marks = { ...(taint && { untrusted: true as const }), ...(outside && { outside }) };
+  return { id, kind: 'summary', at: createdAt, content: text, ...marks, depth, turns: { from, to }, children };
 }
 
 async function shownMessage(deps: CtxDeps, tenant: string, inspectRequest: InspectRequest): Promise<InspectedText> {

@@ -51,6 +51,7 @@ export function ctxRecall(deps: CtxRecallDeps): Handler<'ctx.recall'> {
     return {
       answer: text.trim(),
       sources: messages.map(({ id }) => id),
+      ...(messages.some(({ outside }) => outside) && { outside: true as const }),
       whole,
       tokensUsed: { input: cost.input, output: cost.output, total: cost.input + cost.output },
       recallsLeft: leftToday(counted, maxRecallsPerDay, deps.store.now()),

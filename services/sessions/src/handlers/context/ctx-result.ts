@@ -16,7 +16,8 @@ export function ctxResult(deps: CtxDeps): Handler<'ctx.result'> {
     if (!kept) throw new ServiceError('NOT_FOUND', 'Tool result not found in this conversation.');
     const end = offset + getMaxLookupChars(getAgent(deps, principal.tenant, session));
     const { length: chars } = kept.text;
-    return { id, content: kept.text.slice(offset, end).toWellFormed(), chars, ...(end < chars ? { next: end } : {}) };
+    const marks = turn?.tainted ? { outside: true as const } : {};
+    return { id, content: kept.text.slice(offset, end).toWellFormed(), ...marks, chars, ...(end < chars ? { next: end } : {}) };
   };
 }
 

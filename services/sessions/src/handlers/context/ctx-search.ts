@@ -58,10 +58,11 @@ async function lookThroughMessages(
     signal.throwIfAborted();
     if (count >= MAX_MESSAGES || performance.now() >= deadline) return { found, count, whole: false };
     count += 1;
-    const { id, role, turn, at, content } = message;
+    const { id, role, turn, at, content, outside } = message;
     const fits = await fit.score(content);
     if (fits.every((one) => one === 0)) continue;
-    found.push({ id, kind: 'message', role, turn, at, snippet: await getSnippet(content, matcher), fits });
+    const snippet = await getSnippet(content, matcher);
+    found.push({ id, kind: 'message', role, turn, at, snippet, ...(outside && { outside }), fits });
   }
   return { found, count, whole: true };
 }
@@ -69,10 +70,11 @@ async function lookThroughMessages(
 async function lookThroughSummaries(earlier: Earlier, { tenant, session, fit, matcher }: SearchScope): Promise<Matches> {
   const summaries = await wholeTree(earlier, tenant, session);
   const found: Candidate[] = [];
-  for (const { id, text, createdAt } of summaries) {
+  for (const { id, text, createdAt, outside } of summaries) {
     const fits = await fit.score(text);
     if (fits.every((one) => one === 0)) continue;
-    found.push({ id, kind: 'summary', at: createdAt, snippet: await getSnippet(text, matcher), fits });
+    const snippet = await getSnippet(text, matcher);
+    found.push({ id, kind: 'summary', at: createdAt, snippet, ...(outside && { outside }), fits });
   }
   return { found, count: summaries.length, whole: true };
 }

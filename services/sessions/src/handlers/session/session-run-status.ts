@@ -7,6 +7,7 @@ import { loadText } from '../../model/stored-text.ts';
 import type { BodyDocument } from '../../model/text-document.ts';
 import type { SubAgents } from '../../subagents/subagents.ts';
 import { canFollow } from '../../model/session-ownership.ts';
+import { isOutside } from '../../screening/untrusted-message.ts';
 
 export interface SessionRunStatusDeps {
   sessions: Collection<SessionDocument>;
@@ -41,6 +42,7 @@ export function sessionRunStatus({ sessions, turns, bodies, store, subAgents }: 
       runtimeMs: Math.max(0, (turn.finishedAt ?? store.now()) - startedCount),
       ...(hasEnded(turn) ? getEnd(turn) : {}),
       ...(answer === undefined ? {} : { response: await loadText(mine, turnId, answer) }),
+      ...(principal.session !== undefined && isOutside(turn, 'assistant') ? { outside: true as const } : {}),
     };
   };
 }

@@ -12,7 +12,7 @@ import { canSee } from '../../model/session-ownership.ts';
 import { channelKind } from '../../model/session-key.ts';
 import { waitUntilSettled } from '../../sessions/session-settling.ts';
 import { loadTexts } from '../../model/stored-text.ts';
-import { isUntrusted } from '../../screening/untrusted-message.ts';
+import { isOutside, isUntrusted } from '../../screening/untrusted-message.ts';
 import { listMessages } from '../../model/turn-messages.ts';
 
 type Match = Result<'session.search'>[number];
@@ -87,7 +87,7 @@ async function loadMatches(deps: Searching, principal: Principal, { query, found
   const matches: Match[] = [];
   for (const [at, hit] of visible.entries()) {
     const snippet = await getSnippet(texts[at] ?? '', matcher);
-    matches.push({ ...toMatch(hit, snippet), ...(isAgent && isUntrustedHit(hit) ? { untrusted: true as const } : {}) });
+    matches.push({ ...toMatch(hit, snippet), ...(isAgent ? getMarks(hit) : {}) });
   }
   return matches;
 }
@@ -103,8 +103,12 @@ interface Hit {
   turn: TurnDocument;
 }
 
-function isUntrustedHit({ turn, place }: Hit): boolean {
-  return isUntrusted(turn, listMessages(turn)[place.at]?.role ?? 'user');
+function getMarks({ turn, place }: Hit): Pick<Match, 'untrusted' | 'outside'> {
+  const role = listMessages(turn)[place.at]?.role ?? 'user';
+  return {
+    ...(isUntrusted(turn, role) && { untrusted: true as const }),
+    ...(isOutside(turn, role) && { outside: true as const }),
+  };
 }
 
 function toMatch({ place, score, session, turn }: Hit, snippet: string): Match {
