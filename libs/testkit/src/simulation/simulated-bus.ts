@@ -44,6 +44,8 @@ export function createSimulatedBus(): SimulatedBus {
       subscribe: (subject: string, onMessage: (message: Message) => void) => subscribe({ process, subject, onMessage }),
       as: () => verbs,
       emit: () => undefined,
+      // Events are not simulated.
+      on: () => ({ unsubscribe: () => undefined, drain: async () => undefined }),
       call: (name: string, params: unknown) => process.operation(() => bus.answer(name, params, process)),
       wake(_service: ServiceName) {
         for (const bell of [...bells].slice(0, 1)) bell.process.receive('wake', bell.ring);

@@ -1,4 +1,4 @@
-import { AgentConfig, ServiceError, type Input, type Principal } from '@switchyard/contracts';
+import { AgentConfig, ServiceError, type Input } from '@switchyard/contracts';
 import type { ModelAnswer, ModelEnd, ModelMessage, ModelRequest, Models, OnDelta } from '@switchyard/models';
 import { pause, type Settings } from '@switchyard/service-kit';
 import { silentLogger } from '@switchyard/telemetry';
@@ -28,16 +28,19 @@ import { createSessionReset, newEpochChange, type ResetSession } from '../sessio
 import { CONTINUE_PROMPT } from '../turns/execution/auto-continue.ts';
 import { createMemoryCapture } from '../memory/memory-capture.ts';
 import type { TurnRunner } from '../turns/turn-runner.ts';
+import type { CreateToolBox } from '../agent-loop/turn-planner.ts';
 import type { ToolBox } from '../tools/toolbox.ts';
+import { createDelegation, DELEGATION_SETTINGS, openDelegation, type Delegation, type DelegationReplica } from './delegation.fixture.ts';
 import { createJudge, type Judge } from './invariants.fixture.ts';
+import { principal } from './principal.fixture.ts';
 
-export const principal: Principal = { tenant: 'default', client: 'alice', scopes: ['*'] };
+export { principal };
 
 /** Script of a turn: number of text pieces, and tools called before the end. */
 export interface Script {
   turn: string;
   pieces: number;
-  tools: readonly ('look' | 'act')[];
+  tools: readonly ('look' | 'act' | 'destroy' | 'spawn')[];
   /** Milliseconds between two actions. */
   pace: number;
 }
@@ -60,6 +63,8 @@ export interface World {
   exported: number;
   wrong: Error[];
   waits: Waits;
+  /** Requests for approval and runs of sub-agents. */
+  delegation: Delegation;
 }
 
 export interface Replica {
@@ -70,6 +75,8 @@ export interface Replica {
   compaction: Compaction;
   reading: HistoryDeps;
   sessions: ReturnType<SimulatedData<SessionDocument>['from']>;
+  /** Only if the scenario delegates. */
+  delegation?: DelegationReplica;
 }
 
 export interface WorldOptions {
@@ -82,7 +89,14 @@ export interface WorldOptions {
 export function createWorld({ seed, faults = NO_FAULTS, waits = USUAL, sabotage }: WorldOptions): World {
   const simulation = createSimulation(seed, faults);
   const judge = createJudge(() => simulation.now(), waits.expires ? IDLE_MS : Infinity);
-  const watching = { ...judge.watching, ...(sabotage ? { sabotage } : {}) };
+  const delegation = createDelegation(sabotage);
+  const watching = {
+    changed: (...change: Parameters<NonNullable<Watching['changed']>>) => {
+      judge.watching.changed?.(...change);
+      delegation.judge.watching.changed?.(...change);
+    },
+    ...(sabotage ? { sabotage } : {}),
+  };
   const bus = createSimulatedBus();
   judge.hear(bus);
   bus.answer = (name, params) => {
@@ -104,12 +118,15 @@ export function createWorld({ seed, faults = NO_FAULTS, waits = USUAL, sabotage 
     exported: 0,
     wrong: [],
     waits,
+    delegation,
   };
 }
 
 export interface Waits {
   mode: QueueMode;
   policy: 'drop-new' | 'drop-old' | 'summarize';
+  /** Some tools wait for an approval, and some start sub-agents. */
+  delegates?: true;
   /** Some messages reset their session. */
   resets?: true;
   /** Conversations are compacted early. */
@@ -133,7 +150,9 @@ export interface Waits {
 }
 export const USUAL: Waits = { mode: 'followup', policy: 'drop-new' };
 
-function getSettings({ mode: defaultMode, policy, gathersMs = 0, climbsMs }: Waits): Settings<'queue' | 'daemon' | 'routing'> {
+type SimulatedSettings = Settings<'queue' | 'daemon' | 'routing' | 'approvals' | 'security'>;
+
+function getSettings({ mode: defaultMode, policy, gathersMs = 0, climbsMs }: Waits): SimulatedSettings {
   const defaultOverflow = { maxDepth: 4, policy };
   const queue = {
     enabled: true,
@@ -157,9 +176,8 @@ function getSettings({ mode: defaultMode, policy, gathersMs = 0, climbsMs }: Wai
     ],
     laneAssignment: { defaultLane: 'in person', dmLane: 'in person', mentionLane: 'among them', followupLane: 'among them' },
   };
-  return { current: { queue, daemon: { shutdownTimeoutMs: 8_000 }, routing: { bindings: [] } } } as unknown as Settings<
-    'queue' | 'daemon' | 'routing'
-  >;
+  const current = { queue, daemon: { shutdownTimeoutMs: 8_000 }, routing: { bindings: [] }, ...DELEGATION_SETTINGS };
+  return { current } as unknown as SimulatedSettings;
 }
 
 /** Limits that allow a compaction after two exchanges. */
@@ -234,20 +252,33 @@ export function startReplica(world: World): Replica {
   const compaction = own.use(createCompaction(options));
   const connection = bus.from(process);
   const remembering = createMemoryCapture({ ...options, bus: connection });
-  const runner = openRunner({
+  const emptying = createSessionReset({
+    ...data,
+    store,
+    clock: process.clock,
+    onEnded: (tenant, key) => delegation?.subAgents.sweep(tenant, key) ?? Promise.resolve(),
+  });
+  const delegation = world.waits.delegates
+    ? openDelegation(world.delegation, { ...options, process, bus: connection, emptying, runner: () => runner })
+    : undefined;
+  const simple = getTools(process, judge);
+  const runner: TurnRunner = openRunner({
     ...options,
+    ...delegation?.gated,
     ...(world.waits.remembers ? { memoryCapture: remembering } : {}),
     compaction,
     bus: connection,
-    tools: () => getTools(process, judge),
+    tools: ((...turn) => delegation?.addTools(simple, ...turn) ?? simple) satisfies CreateToolBox,
   });
-  const replica = {
+  delegation?.start();
+  const replica: Replica = {
     process,
     runner,
     own,
     compaction,
     reading: { ...data, clock: process.clock },
-    emptying: createSessionReset({ ...data, store, clock: process.clock }),
+    emptying,
+    ...(delegation && { delegation }),
     sessions: data.sessions,
   };
   world.replicas.push(replica);
@@ -258,7 +289,8 @@ function getScript(messages: readonly ModelMessage[]): { script: Script; results
   const at = messages.findLastIndex(({ role }) => role === 'user');
   const request = messages[at];
   const text = request?.role === 'user' ? request.text : '';
-  const script = text === CONTINUE_PROMPT ? GOES_ON : (JSON.parse(text) as Script);
+  // Results of sub-agents are announced in plain words.
+  const script = text === CONTINUE_PROMPT || !text.startsWith('{') ? GOES_ON : (JSON.parse(text) as Script);
   return { script, results: messages.slice(at + 1).filter(({ role }) => role === 'tool').length };
 }
 
@@ -272,7 +304,7 @@ const WINDOW = { provider: 'dev', modelId: 'echo', contextWindow: 1_000, maxToke
 /** Duration of a few turns. */
 const SUMMARY_PACE_MS = 400;
 
-function getModels({ clock }: Process, { requests: asked, waits: { summaryPaceMs = SUMMARY_PACE_MS, goesOn } }: World): Models {
+function getModels({ clock }: Process, { requests: asked, delegation, waits: { summaryPaceMs = SUMMARY_PACE_MS, goesOn } }: World): Models {
   async function streamTo({ messages, signal }: ModelRequest, sendMessage: OnDelta): Promise<ModelEnd | undefined> {
     const { script, results } = getScript(messages);
     asked.push(script.turn);
@@ -281,6 +313,7 @@ function getModels({ clock }: Process, { requests: asked, waits: { summaryPaceMs
       if (!sendMessage(`${piece} `, 'text')) return undefined;
     }
     const name = script.tools[results];
+    delegation.judge.sees(messages);
     const call = name !== undefined && { callId: `call${results}`, name, input: { turn: script.turn, call: results }, text: '{}' };
     const usage = { input: 1, output: script.pieces };
     return { calls: call ? [call] : [], reason: call ? 'tool-calls' : 'stop', usage, costUsd: 0 };
@@ -350,7 +383,8 @@ export async function remove({ emptying, sessions }: Replica, world: World, key:
 }
 
 /** Returns whether no work is left. */
-export function isQuiet({ sessions, turns }: World): boolean {
+export function isQuiet({ sessions, turns, delegation }: World): boolean {
+  if (!delegation.isQuiet()) return false;
   for (const { depth, leaseUntil, waitsFor } of sessions.documents.values()) {
     if (depth > 0 || leaseUntil > 0 || waitsFor !== undefined) return false;
   }

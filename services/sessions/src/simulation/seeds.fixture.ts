@@ -1,6 +1,7 @@
 import { AssertionError } from 'node:assert/strict';
 import { pause } from '@switchyard/service-kit';
 import { NO_FAULTS, type Watching } from '@switchyard/testkit';
+import { decideRequests, killRun } from './delegation.fixture.ts';
 import { getExport } from './exports.fixture.ts';
 import {
   createWorld,
@@ -48,9 +49,14 @@ export async function playSeed(seed: number, { sabotage, waits }: Playing = {}):
   const more = (isCrowd(world) ? MORE : 0) + (waits?.compacts ? 2 * MORE : 0);
   const asking = Array.from({ length: 3 + dice.below(5) + more }, (_, at) => sendMessage(world, at, outside.clock));
   const chaos = Array.from({ length: dice.below(4) }, () => disturb(world, outside.clock));
+  if (waits?.delegates)
+    asking.push(
+      decideRequests(simulation, outside.clock, () => pick(world)),
+      killRun(world, outside.clock, () => pick(world)),
+    );
   let over = false;
   void Promise.all([...asking, ...chaos]).then(() => (over = true));
-  const sent = await simulation.run(() => (judge.check(), over), STEPS);
+  const sent = await simulation.run(() => (judge.check(), world.delegation.judge.check(), over), STEPS);
   if (!sent) throw new Error('the clients got no reply');
   await heal(world);
   return world;
@@ -61,11 +67,12 @@ async function heal(world: World): Promise<void> {
   const { simulation, judge, replicas, sessions, turns } = world;
   simulation.faults = { ...NO_FAULTS, passes: 0.05 };
   if (!replicas.some(({ process }) => process.alive)) startReplica(world);
-  const quiet = await simulation.run(() => (judge.check(), isQuiet(world)), STEPS);
+  const quiet = await simulation.run(() => (judge.check(), world.delegation.judge.check(), isQuiet(world)), STEPS);
   if (!quiet) throw new Error(`unfinished work: ${left(world)}`);
   judge.check();
   for (const error of world.wrong) throw error;
   judge.checkEnd(sessions.documents.values(), turns.documents.values());
+  world.delegation.judge.checkEnd([...sessions.documents.values()], [...turns.documents.values()]);
   if (world.waits.remembers) judge.checkRemembered(turns.documents.values());
 }
 
@@ -81,8 +88,10 @@ function isCrowd({ waits }: World): boolean {
 
 type Clock = Parameters<typeof pause>[0];
 
-function scriptFor({ simulation: { dice } }: World, turn: string): Script {
-  const tools = Array.from({ length: dice.of([0, 0, 0, 1, 2]) }, () => dice.of(['look', 'act'] as const));
+function scriptFor({ simulation: { dice }, waits }: World, turn: string): Script {
+  const kinds = waits.delegates ? (['look', 'act', 'destroy', 'destroy', 'spawn', 'spawn'] as const) : (['look', 'act'] as const);
+  const counts = waits.delegates ? [0, 1, 2] : [0, 0, 0, 1, 2];
+  const tools = Array.from({ length: dice.of(counts) }, () => dice.of<Script['tools'][number]>(kinds));
   return { turn, pieces: 1 + dice.below(3), tools, pace: dice.of([0, 0, 10, 700]) };
 }
 
@@ -207,4 +216,21 @@ async function disturb(world: World, clock: Clock): Promise<void> {
     judge.slept = true;
     simulation.skip(3_600_000);
   }
+}
+
+export const DELEGATES: Waits = { ...USUAL, resets: true, delegates: true };
+
+/** Plays stories with approvals and sub-agents, and counts what happened in them. */
+export async function playDelegation(goesOn: (seed: number) => boolean, first = 1) {
+  const total = { approved: 0, refused: 0, executed: 0, runs: 0, announced: 0 };
+  let seed = first;
+  for (; goesOn(seed); seed += 1) {
+    try {
+      const { delegation } = await playSeed(seed, { waits: DELEGATES });
+      for (const name of Object.keys(total) as (keyof typeof total)[]) total[name] += delegation.judge.seen[name];
+    } catch (error) {
+      throw new Error(`with SEED=${seed}`, { cause: error });
+    }
+  }
+  return { played: seed - first, total };
 }

@@ -1,4 +1,5 @@
 import type { Sections } from '@switchyard/contracts';
+import type { Clock } from '@switchyard/service-kit';
 import type { Collection } from '@switchyard/store';
 import type { Work } from '@switchyard/work';
 import type { AgentDirectory } from '../agents/agent-directory.ts';
@@ -29,6 +30,8 @@ export interface RunDeps {
   agents: AgentDirectory;
   /** The database's clock. */
   now: () => number;
+  /** Timers of the leases and polls; those of the system by default. */
+  clock?: Clock;
   owner: string;
   log: { warn(fields: object, message: string): void };
   settings: () => Sections['security']['agentToAgent'];

@@ -23,12 +23,13 @@ type RunOutcome = Outcome<RunDocument>;
 
 /** Starts the turn of each run and records how it ended. While the turn runs, the run is parked and no process holds it. */
 export function createRunWork(deps: RunWorkDeps & { emitRejection: (tenant: string) => EmitRejection }): Work<RunDocument> {
-  const { runs, owner, now, log } = deps;
+  const { runs, owner, now, log, clock } = deps;
   return createWork<RunDocument>({
     documents: runs,
     owner,
     now,
     log,
+    ...(clock && { clock }),
     capacity: () => MAX_CONCURRENT_RUNS,
     run: (lease) => (hasRunEnded(lease.document) ? settleRun(deps, lease) : driveRun(deps, lease)),
     poison: { maxAttempts: MAX_ATTEMPTS, outcome: () => ({ parkUntil: now() + deps.timing.turnPollMs }) },
