@@ -7,6 +7,8 @@ test('failures of the driver are UNAVAILABLE and retryable', () => {
   for (const failure of [
     new Error('page.evaluate: Execution context was destroyed, most likely because of a navigation'),
     new Error('browserContext.newPage: Target page, context or browser has been closed'),
+    new Error('Execution context was destroyed, most likely because of a navigation'),
+    new Error('Protocol error (Target.getTargetInfo): No target with given id found'),
     new Error('frame.evaluateHandle: Frame was detached\nCall log:\n  - waiting'),
     Object.assign(new Error('page.screenshot: Timeout 5000ms exceeded.'), { name: 'TimeoutError' }),
     new PageUnresponsive(),
@@ -20,7 +22,8 @@ test('failures of the driver are UNAVAILABLE and retryable', () => {
 });
 
 test('defects and typed errors stay what they are', () => {
-  for (const error of [new TypeError('x is not a function'), new ServiceError('NOT_FOUND', 'no tab'), new Error('unexpected')]) {
+  const noEntry = Object.assign(new Error('ENOENT: no such file'), { code: 'ENOENT' });
+  for (const error of [new TypeError('x is not a function'), new ServiceError('NOT_FOUND', 'no tab'), noEntry]) {
     assert.equal(convertDriverFailure(error), error);
   }
 });

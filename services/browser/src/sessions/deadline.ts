@@ -30,9 +30,12 @@ export function isClosed(error: unknown): boolean {
   return error instanceof Error && /has been closed|Target crashed|Target closed|Page crashed|Browser closed/.test(error.message);
 }
 
-/** Whether the driver threw the error: its messages begin with the method that failed. */
+/**
+ * Whether the driver threw the error. It throws plain errors; their messages begin with the method that failed, but only where the driver
+ * finds it in the stack. Defects of this service are errors of other classes, and those of Node.js have a code.
+ */
 function isDriverFailure(error: unknown): boolean {
-  return isTimeout(error) || (error instanceof Error && /^[a-zA-Z]+\.[a-zA-Z]+: /.test(error.message));
+  return isTimeout(error) || (error instanceof Error && Object.getPrototypeOf(error) === Error.prototype && !('code' in error));
 }
 
 /**
