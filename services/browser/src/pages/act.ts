@@ -12,6 +12,8 @@ export type ActParams = Params<'browser.act'>;
 
 const QUIET_TIMEOUT_MS = 1_000;
 const MAX_VALUE_CHARS = 100_000;
+/** Pages that sort lists follow the pointer on its way, and miss one that jumps. */
+const DRAG_STEPS = 10;
 
 export interface ActOptions {
   session: BrowserSession;
@@ -126,7 +128,12 @@ async function dispatch(tab: Tab, params: ActParams, { session, evaluateEnabled,
         ).press(text, { timeout: timeout + (delayMs ?? 0), ...(delayMs !== undefined && { delay: delayMs }) });
       return undefined;
     case 'drag':
-      await (await locate(tab, selector, 'visible')).dragTo(await locate(tab, params.endSelector ?? '', 'visible'), { timeout });
+      await (
+        await locate(tab, selector, 'visible')
+      ).dragTo(await locate(tab, params.endSelector ?? '', 'visible'), {
+        timeout,
+        steps: DRAG_STEPS,
+      });
       return undefined;
     case 'select':
       await selectOptions(await locate(tab, selector, 'enabled'), params.values ?? [params.value ?? '']);
