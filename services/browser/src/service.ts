@@ -4,6 +4,7 @@ import { observe } from '@switchyard/telemetry';
 import { startBrowserProxy, type BrowserProxy } from './chromium/browser-proxy.ts';
 import { findChromium } from './chromium/find-chromium.ts';
 import { launchChromium } from './chromium/launch-chromium.ts';
+import { createSpareChromium } from './chromium/spare-chromium.ts';
 import { createHandlers } from './handlers/create-handlers.ts';
 import { createBrowserMethods } from './handlers/browser-methods.ts';
 import { browserCollection } from './ownership/browser-document.ts';
@@ -30,6 +31,17 @@ export const browser = defineService({
     let proxy: Promise<BrowserProxy> | undefined;
     const openProxy = (): Promise<BrowserProxy> => (proxy ??= startBrowserProxy(egress, allowLoopback));
     own.defer(async () => (await proxy)?.[Symbol.asyncDispose]());
+    const chromium = createSpareChromium(async () => {
+      if (settings.current.browser.noSandbox) {
+        throw new ServiceError(
+          'FAILED_PRECONDITION',
+          'browser.noSandbox must be false: set it to false or remove it. The browser does not start without a sandbox.',
+        );
+      }
+      const program = await findChromium(settings.current.browser.chromePath, env['PATH'] ?? '');
+      return launchChromium({ program, proxy: (await openProxy()).url });
+    });
+    own.use(chromium);
     const running = createBrowserWork({
       browsers,
       states: createStoredStates({ states, readKey: createStorageKeyReader(bus, 'browser'), now }),
@@ -39,16 +51,7 @@ export const browser = defineService({
       capacity: () => (settings.current.browser.enabled ? settings.current.browser.maxProfiles : 0),
       viewport: () => settings.current.browser.viewport,
       onStart: (failure) => health.setOptional('chromium', failure),
-      async launch() {
-        if (settings.current.browser.noSandbox) {
-          throw new ServiceError(
-            'FAILED_PRECONDITION',
-            'browser.noSandbox must be false: set it to false or remove it. The browser does not start without a sandbox.',
-          );
-        }
-        const program = await findChromium(settings.current.browser.chromePath, env['PATH'] ?? '');
-        return launchChromium({ program, proxy: (await openProxy()).url });
-      },
+      chromium,
     });
     own.use(running.work);
     own.defer(observe('switchyard.browser.running', {}, () => running.list().length));

@@ -4,6 +4,7 @@ import { counter } from '@switchyard/telemetry';
 import { createWork, type Lease, type Outcome, type Work } from '@switchyard/work';
 import { createLiveBrowser, type LiveBrowserOptions } from '../sessions/live-browser.ts';
 import type { Browser } from 'playwright-core';
+import type { SpareChromium } from '../chromium/spare-chromium.ts';
 import { watchTargets } from '../sessions/opened-targets.ts';
 import type { StorageState } from '../sessions/storage-state.ts';
 import { createNumbers, type BrowserDocument, type BrowserKey } from './browser-document.ts';
@@ -23,6 +24,8 @@ export interface RunningBrowsers {
   list(): OwnedBrowser[];
   /** Resolves when this replica has the browser, or fails with the reason why it could not be started. */
   getStart(key: Pick<BrowserKey, 'tenant' | 'browserId'>): Promise<void> | undefined;
+  /** Starts a Chromium for a browser whose owner is gone, so that it is ready when the lease of the owner has ended. */
+  prepareTakeover(): void;
 }
 
 export interface BrowserWorkDeps {
@@ -33,7 +36,7 @@ export interface BrowserWorkDeps {
   log: { warn(fields: object, message: string): void };
   capacity: () => number;
   viewport: () => Sections['browser']['viewport'];
-  launch: () => Promise<Browser>;
+  chromium: Pick<SpareChromium, 'launch' | 'prepare'>;
   /** Called after each start of Chromium, with the reason if it failed. */
   onStart: (failure: string | undefined) => void;
 }
@@ -46,7 +49,7 @@ export function createBrowserWork(deps: BrowserWorkDeps): RunningBrowsers {
 
   async function launchChromium(): Promise<Browser> {
     try {
-      const browser = await deps.launch();
+      const browser = await deps.chromium.launch();
       deps.onStart(undefined);
       return browser;
     } catch (error) {
@@ -144,6 +147,9 @@ export function createBrowserWork(deps: BrowserWorkDeps): RunningBrowsers {
     find: (key) => owned.get(formatName(key)),
     list: () => [...owned.values()],
     getStart: (key) => starts.get(formatName(key)),
+    prepareTakeover() {
+      if (owned.size + starts.size < capacity()) deps.chromium.prepare();
+    },
   };
 }
 

@@ -55,9 +55,12 @@ export async function routeCall(deps: RouteDeps, call: { method: BrowserMethod; 
     } else {
       const owner = document.state === 'running' && document.owner !== replica ? document.owner : null;
       const reply = owner === null ? undefined : await forward(deps.bus.as(ctx.principal), owner, call);
-      if (reply) return JSON.parse(reply.result) as unknown;
-      // Takes the browser over once the lease of a killed owner has ended, also of an earlier process with the name of this replica.
-      if (!running.getStart(key)) await running.work.poll();
+      if (typeof reply === 'object') return JSON.parse(reply.result) as unknown;
+      if (!running.getStart(key)) {
+        // Takes the browser over once the lease of a killed owner has ended, also of an earlier process with the name of this replica.
+        if (reply === 'gone' || (document.state === 'running' && document.owner === replica)) running.prepareTakeover();
+        await running.work.poll();
+      }
     }
     await running.getStart(key);
     if (running.find(key)) continue;
@@ -93,18 +96,18 @@ async function giveUp(documents: ReturnType<Collection<BrowserDocument>['for']>,
   );
 }
 
-/** Undefined if the owner is gone or has given the browser up; the method has not run then. */
+/** Returns 'gone' if the owner does not exist any more; undefined if it does not have the browser. The method has not run then. */
 async function forward(
   bus: { call: Bus['call'] },
   replica: string,
   { method, params, ctx }: { method: BrowserMethod; params: unknown; ctx: Ctx },
-): Promise<{ result: string } | undefined> {
+): Promise<{ result: string } | 'gone' | undefined> {
   try {
     const timeoutMs = Math.max(ctx.deadline - Date.now(), 1);
     return await bus.call('browser.use', { method, params: JSON.stringify(params) }, { replica, signal: ctx.signal, timeoutMs });
   } catch (error) {
-    if (error instanceof ServiceError && (error.details.reason === 'NO_RESPONDERS' || error.details.reason === 'NOT_OWNER'))
-      return undefined;
+    if (error instanceof ServiceError && error.details.reason === 'NO_RESPONDERS') return 'gone';
+    if (error instanceof ServiceError && error.details.reason === 'NOT_OWNER') return undefined;
     throw error;
   }
 }
