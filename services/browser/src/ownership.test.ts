@@ -8,11 +8,19 @@ test('opens the same tabs with cookies and storage after a restart, and reports 
   await using _outside = await startOutside({
     '/': '<title>Kept</title><script>document.cookie = "a=1; Max-Age=900"; localStorage.setItem("b", "2")</script>',
     '/show': '<script>document.title = document.cookie + " " + localStorage.getItem("b")</script>',
+    '/notes': `<script>const opening = indexedDB.open("notes", 2);
+      opening.onupgradeneeded = () => opening.result.createObjectStore("all").add("third", 3);
+      opening.onsuccess = () => { opening.result.transaction("all").objectStore("all").get(3).onsuccess = ({ target }) => {
+        document.title = target.result + " of " + opening.result.version; }; };</script>`,
+    '/restored': `<script>const opening = indexedDB.open("notes");
+      opening.onsuccess = () => { opening.result.transaction("all").objectStore("all").get(3).onsuccess = ({ target }) => {
+        document.title = target.result + " of " + opening.result.version; }; };</script>`,
   });
   {
     await using app = await testBrowser({ data: data.path });
     await app.bus.call('browser.open', {});
     await app.bus.call('browser.close', { tabId: 'tab_1' });
+    await app.bus.call('browser.navigate', { url: 'http://site.example/notes' });
     await app.bus.call('browser.navigate', { url: 'http://site.example/' });
   }
   await using again = await testBrowser({ data: data.path });
@@ -24,5 +32,7 @@ test('opens the same tabs with cookies and storage after a restart, and reports 
   const { running, notRestored } = await again.bus.call('browser.status', {});
   assert.deepEqual([running, notRestored], [true, ['forms', 'history']]);
   assert.equal((await again.bus.call('browser.navigate', { url: 'http://site.example/show' })).title, 'a=1 2');
+  const opened = await again.bus.call('browser.navigate', { url: 'http://site.example/restored' });
+  assert.equal(opened.title, 'third of 2');
   assert.deepEqual(await again.bus.call('browser.open', {}), { tabId: 'tab_3' });
 });

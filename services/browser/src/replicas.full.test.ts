@@ -17,14 +17,20 @@ const pages: Record<string, RequestListener> = {
     response.writeHead(200, { 'set-cookie': 'session=of-the-visitor; Path=/; HttpOnly', 'content-type': 'text/html' });
     response.end(
       `<title>In</title><button>Ok</button><script>localStorage.setItem("theme", "dark"); sessionStorage.setItem("step", "two");
-      setTimeout(() => localStorage.setItem("late", "yes"), 500)</script>`,
+      setTimeout(() => localStorage.setItem("late", "yes"), 500);
+      const opening = indexedDB.open("notes", 3);
+      opening.onupgradeneeded = () => opening.result.createObjectStore("all", { keyPath: "id" }).add({ id: 7, at: new Date(86400000) });
+      </script>`,
     );
   },
   '/show': ({ headers }, response) => {
     response.writeHead(200, { 'content-type': 'text/html' });
     response.end(
-      `<p>${headers.cookie}</p><script>document.title = ["theme", "late"].map((name) => localStorage.getItem(name)) + "," +
-      sessionStorage.getItem("step")</script>`,
+      `<p>${headers.cookie}</p><p id="note"></p><script>document.title = ["theme", "late"].map((name) => localStorage.getItem(name)) + "," +
+      sessionStorage.getItem("step");
+      const opening = indexedDB.open("notes");
+      opening.onsuccess = () => { opening.result.transaction("all").objectStore("all").get(7).onsuccess = ({ target }) => {
+        note.textContent = "version " + opening.result.version + ", " + target.result.at.toISOString(); }; };</script>`,
     );
   },
 };
@@ -44,7 +50,8 @@ test('another replica continues the session of a killed owner within 10 seconds'
   const late = await poll(
     async () => {
       const state = await readState(principal());
-      return state?.origins.some(({ entries }) => entries.some(([name]) => name === 'late')) === true ? performance.now() : undefined;
+      const isSaved = state?.origins.some(({ entries }) => entries.some(([name]) => name === 'late')) === true;
+      return isSaved && state.databases.length > 0 ? performance.now() : undefined;
     },
     performance.now(),
     SAVE_LIMIT_MS,
@@ -90,6 +97,7 @@ test('another replica continues the session of a killed owner within 10 seconds'
   assert.deepEqual([shown.tabId, shown.title], [first.tabId, 'dark,yes,two']);
   const after = await bus.call('browser.snapshot', {});
   assert.match(after.snapshot, /session=of-the-visitor/);
+  assert.match(after.snapshot, /version 3, 1970-01-02T00:00:00\.000Z/);
   assert.equal(Object.keys(after.refs).includes(ref), false);
   assert.equal((await bus.call('browser.open', {})).tabId, 'tab_3');
 });

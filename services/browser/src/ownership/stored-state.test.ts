@@ -13,6 +13,7 @@ const SECRET = randomBytes(16).toString('hex');
 const createState = (value: string): StorageState => ({
   cookies: [{ name: 'session', value, domain: 'site.example' }],
   origins: [],
+  databases: [],
   tabs: [],
   lost: [],
 });

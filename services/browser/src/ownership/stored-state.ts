@@ -77,7 +77,7 @@ export function createStoredStates({ states, readKey, now }: StoredStatesDeps): 
 function encode(state: StorageState): Buffer {
   const bytes = Buffer.from(JSON.stringify(state));
   if (bytes.length <= MAX_STATE_BYTES) return bytes;
-  return Buffer.from(JSON.stringify({ ...state, origins: [], tabs: [], lost: [...state.lost, 'storage'] }));
+  return Buffer.from(JSON.stringify({ ...state, origins: [], databases: [], tabs: [], lost: [...state.lost, 'storage', 'indexedDB'] }));
 }
 
 function getStateId({ browserId, session }: BrowserKey): string {

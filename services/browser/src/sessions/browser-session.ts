@@ -70,6 +70,8 @@ export function createBrowserSession({ context, session, storage, numbers, now, 
   let focused: Tab | undefined;
   let lastUsedAt = now();
   let last: Promise<unknown> = Promise.resolve();
+  /** Calls that run or wait. */
+  let calls = 0;
 
   function add(page: Page, id = `tab_${numbers.tab++}`): Tab {
     const known = tabs.get(page);
@@ -84,6 +86,7 @@ export function createBrowserSession({ context, session, storage, numbers, now, 
     };
     tabs.set(page, tab);
     followPage(tab, log);
+    tracker.follow(page);
     page.on('close', () => {
       tabs.delete(page);
       if (focused === tab) focused = [...tabs.values()].at(-1);
@@ -111,7 +114,7 @@ export function createBrowserSession({ context, session, storage, numbers, now, 
     context,
     targets,
     assignId: (count) => (tabs.size + count < MAX_TABS ? `tab_${numbers.tab++}` : undefined),
-    isOpening: () => isOpening,
+    isOpening: () => isOpening || tracker.isReadingDatabases,
   });
 
   async function openTab(id?: string): Promise<Tab> {
@@ -189,7 +192,7 @@ export function createBrowserSession({ context, session, storage, numbers, now, 
       tabs: [...tabs.values()].map((tab) => ({ id: tab.id, url: getStoredUrl(tab) })),
       focused: focused?.id,
     }),
-    readStorage: () => tracker.read([...tabs.values()]),
+    readStorage: () => tracker.read([...tabs.values()], { isIdle: calls === 0 }),
     async restore(stored, timeoutMs) {
       const loads: Promise<unknown>[] = [];
       for (const { id, url } of stored.tabs) {
@@ -212,7 +215,9 @@ export function createBrowserSession({ context, session, storage, numbers, now, 
       focused = [...tabs.values()].find(({ id }) => id === stored.focused) ?? focused;
     },
     run(work) {
-      const next = last.then(() => {
+      calls += 1;
+      const next = last.then(async () => {
+        await tracker.waitForDatabases();
         lastUsedAt = now();
         for (const { happenings } of tabs.values()) {
           happenings.dialogs.length = 0;
@@ -221,7 +226,10 @@ export function createBrowserSession({ context, session, storage, numbers, now, 
         return work();
       });
       last = next.catch(() => undefined);
-      return next.finally(() => (lastUsedAt = now()));
+      return next.finally(() => {
+        calls -= 1;
+        lastUsedAt = now();
+      });
     },
   };
 }

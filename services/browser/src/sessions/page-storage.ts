@@ -13,13 +13,12 @@ const PageStorage = z.object({
   origin: z.string(),
   localStorage: StorageEntries.nullable(),
   sessionStorage: StorageEntries.nullable(),
-  hasDatabases: z.boolean(),
 });
 /** The storage of the main frame of a page. Entries are null where they are too long. */
 export type PageStorage = z.infer<typeof PageStorage>;
 
 /** Runs in the page. */
-const READ = `(async () => {
+const READ = `(() => {
   const read = (storage) => {
     const entries = [];
     let chars = 0;
@@ -32,8 +31,7 @@ const READ = `(async () => {
     }
     return entries;
   };
-  const databases = await indexedDB.databases().catch(() => []);
-  return JSON.stringify({ origin: location.origin, localStorage: read(localStorage), sessionStorage: read(sessionStorage), hasDatabases: databases.length > 0 });
+  return JSON.stringify({ origin: location.origin, localStorage: read(localStorage), sessionStorage: read(sessionStorage) });
 })()`;
 
 /** Reads the storage of the main frame. Undefined if the page has none, does not answer in time, or answers something else. */

@@ -1,5 +1,6 @@
-import type { BrowserContext, BrowserContextOptions, Cookie } from 'playwright-core';
+import type { BrowserContext, BrowserContextOptions, Cookie, Page } from 'playwright-core';
 import { z } from 'zod';
+import { createDatabaseReader, OriginDatabases } from './databases.ts';
 import { withDeadline } from './deadline.ts';
 import { readPageStorage, StorageEntries, type PageStorage } from './page-storage.ts';
 import type { Tab } from './tab.ts';
@@ -14,6 +15,7 @@ const MAX_ORIGINS = 50;
 export const StorageState = z.object({
   cookies: z.array(z.looseObject({ name: z.string(), value: z.string(), domain: z.string() })),
   origins: z.array(z.object({ origin: z.string(), entries: StorageEntries })),
+  databases: z.array(OriginDatabases).default([]),
   /** The session storage of the tabs. */
   tabs: z.array(z.object({ id: z.string(), origin: z.string(), entries: StorageEntries })),
   /** Kinds of state that this object lacks, because they are too large or cannot be read. */
@@ -22,8 +24,17 @@ export const StorageState = z.object({
 export type StorageState = z.infer<typeof StorageState>;
 
 export interface StorageTracker {
-  /** Reads cookies and the storage of the open pages. Pages that do not answer keep what was read earlier. */
-  read(tabs: readonly Tab[]): Promise<StorageState>;
+  /** Whether the driver may open pages of its own to read databases. */
+  readonly isReadingDatabases: boolean;
+  /** Follows the origins that a page visits. */
+  follow(page: Page): void;
+  /**
+   * Reads cookies and the storage of the open pages. Pages that do not answer keep what was read earlier, and so do the databases while a
+   * call runs.
+   */
+  read(tabs: readonly Tab[], options: { isIdle: boolean }): Promise<StorageState>;
+  /** Waits until the driver has closed pages of its own. */
+  waitForDatabases(): Promise<void>;
   findSessionStorage(tabId: string): { origin: string; entries: StorageEntries } | undefined;
 }
 
@@ -31,14 +42,18 @@ export interface StorageTracker {
 export function createStorageTracker(context: BrowserContext, restored: StorageState | undefined): StorageTracker {
   const origins = new Map(restored?.origins.map(({ origin, entries }) => [origin, entries]));
   const sessionStorages = new Map(restored?.tabs.map(({ id, origin, entries }) => [id, { origin, entries }]));
-  const lost = new Set(restored?.lost);
+  const lost = new Set(restored?.lost.filter((kind) => kind !== 'indexedDB'));
+  const databases = createDatabaseReader({
+    context,
+    restoredOrigins: restored ? toContextOrigins(restored).map(({ origin }) => origin) : [],
+    restored: restored?.databases ?? [],
+  });
   /** Pages whose answer to an earlier question is awaited. */
   const pending = new Set<string>();
 
-  function keep(id: string, { origin, localStorage, sessionStorage, hasDatabases }: PageStorage): void {
+  function keep(id: string, { origin, localStorage, sessionStorage }: PageStorage): void {
     origins.delete(origin);
     if (localStorage === null || sessionStorage === null) lost.add('storage');
-    if (hasDatabases) lost.add('indexedDB');
     if (localStorage !== null && localStorage.length > 0) origins.set(origin, localStorage);
     sessionStorages.delete(id);
     if (sessionStorage !== null && sessionStorage.length > 0) sessionStorages.set(id, { origin, entries: sessionStorage });
@@ -73,8 +88,13 @@ export function createStorageTracker(context: BrowserContext, restored: StorageS
   }
 
   return {
-    async read(tabs) {
-      await Promise.all(tabs.map(readTab));
+    get isReadingDatabases() {
+      return databases.isReading;
+    },
+    follow: (page) => databases.follow(page),
+    waitForDatabases: () => databases.wait(),
+    async read(tabs, { isIdle }) {
+      const [read] = await Promise.all([isIdle ? databases.read() : databases.getLast(), ...tabs.map(readTab)]);
       const open = new Set(tabs.map(({ id }) => id));
       for (const id of sessionStorages.keys()) if (!open.has(id)) sessionStorages.delete(id);
       dropOldest();
@@ -83,8 +103,9 @@ export function createStorageTracker(context: BrowserContext, restored: StorageS
       return {
         cookies: isTooLarge ? [] : cookies.map((cookie) => ({ ...cookie })),
         origins: [...origins].map(([origin, entries]) => ({ origin, entries })),
+        databases: read.databases,
         tabs: [...sessionStorages].map(([id, storage]) => ({ id, ...storage })),
-        lost: [...lost, ...(isTooLarge ? ['cookies'] : [])],
+        lost: [...lost, ...(isTooLarge ? ['cookies'] : []), ...(read.isCurrent ? [] : ['indexedDB'])],
       };
     },
     findSessionStorage: (tabId) => sessionStorages.get(tabId),
@@ -95,10 +116,18 @@ function countChars(entries: StorageEntries): number {
   return entries.reduce((sum, [name, value]) => sum + name.length + value.length, 0);
 }
 
-/** Returns the option of a new context that restores cookies and local storage. */
-export function toContextState({ cookies, origins }: StorageState): NonNullable<BrowserContextOptions['storageState']> {
-  return {
-    cookies: cookies as unknown as Cookie[],
-    origins: origins.map(({ origin, entries }) => ({ origin, localStorage: entries.map(([name, value]) => ({ name, value })) })),
-  };
+/** Returns the option of a new context that restores cookies, local storage and databases. */
+export function toContextState(state: StorageState): NonNullable<BrowserContextOptions['storageState']> {
+  return { cookies: state.cookies as unknown as Cookie[], origins: toContextOrigins(state) };
+}
+
+function toContextOrigins({ origins, databases }: StorageState): { origin: string; localStorage: { name: string; value: string }[] }[] {
+  const entries = new Map(origins.map((state) => [state.origin, state.entries]));
+  const indexedDB = new Map(databases.map((state) => [state.origin, state.databases]));
+  // The driver accepts the databases that it has read, but its types do not name them.
+  return [...new Set([...entries.keys(), ...indexedDB.keys()])].map((origin) => ({
+    origin,
+    localStorage: (entries.get(origin) ?? []).map(([name, value]) => ({ name, value })),
+    indexedDB: indexedDB.get(origin) ?? [],
+  }));
 }
