@@ -20,6 +20,27 @@ test('a page with an endless loop ends with a typed error, and the next call wor
   assert.equal((await app.bus.call('browser.navigate', { url: 'http://site.example/' })).title, 'Fine');
 });
 
+test('an endless body and a chain of redirects end with a typed error', TIMEOUT, async () => {
+  const bodies: NodeJS.Timeout[] = [];
+  await using _outside = await startOutside({
+    '/': '<title>Fine</title>',
+    '/body': (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/html' });
+      bodies.push(setInterval(() => response.write('<p>more words</p>'.repeat(500)), 10));
+    },
+    '*': ({ url = '' }, response) => {
+      const hops = Number(url.slice(1));
+      response.writeHead(302, { location: hops === 40 ? '/' : `/${hops + 1}` }).end();
+    },
+  });
+  await using app = await testBrowser({ settings: { browser: { timeoutMs: 2_000 } } });
+  const navigate = (path: string) => app.bus.call('browser.navigate', { url: `http://site.example${path}` });
+  await assert.rejects(navigate('/1'), { code: 'UNAVAILABLE', message: /ERR_TOO_MANY_REDIRECTS/, retryable: false });
+  await assert.rejects(navigate('/body'), { code: 'DEADLINE_EXCEEDED' });
+  for (const body of bodies) clearInterval(body);
+  assert.equal((await navigate('/')).title, 'Fine');
+});
+
 test('a killed Chromium fails one call at most, and the next one works', TIMEOUT, async () => {
   await using _outside = await startOutside({ '/': '<title>Fine</title>' });
   await using app = await testBrowser();
