@@ -25,13 +25,13 @@ export interface Outside extends AsyncDisposable {
   readonly requests: string[];
 }
 
-/** Serves pages under `http://site.example`: HTML by path, or a listener. */
+/** Serves pages under `http://site.example`: HTML by path, or a listener. `*` answers the paths that are not listed. */
 export async function startOutside(pages: Readonly<Record<string, string | RequestListener>>): Promise<Outside> {
   const requests: string[] = [];
   const server = createServer((request, response) => {
     const path = (request.url ?? '/').split('?', 1)[0] ?? '/';
     requests.push(path);
-    const page = pages[path];
+    const page = pages[path] ?? pages['*'];
     if (typeof page === 'function') page(request, response);
     else response.writeHead(page === undefined ? 404 : 200, { 'content-type': 'text/html; charset=utf-8' }).end(page ?? 'not found');
   }).listen(0, '127.0.0.1');
