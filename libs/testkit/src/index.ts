@@ -14,6 +14,7 @@ export { openNats, startNatsForAccounts, startNatsServer, type NatsServer, type 
 export { findNatsServer } from './servers/nats-binary.ts';
 export { startRedisServer, type RedisServer, type RedisServerOptions } from './servers/redis-server.ts';
 export type { UpstreamBehaviour, UpstreamCall, UpstreamUsage } from './model-providers/upstream-behaviour.ts';
+export { startMediaUpstream, type MediaReply, type MediaUpstream } from './model-providers/media-upstream.ts';
 export { startUpstream, type Upstream, type UpstreamRequest } from './model-providers/upstream.ts';
 export { principal } from './services/principal.ts';
 export { dice, type Dice } from './simulation/seeded-random.ts';
