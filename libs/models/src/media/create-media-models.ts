@@ -5,7 +5,8 @@ import { createKeyCache, isKeyOriginError } from '../providers/key-cache.ts';
 import type { ModelRef } from '../model/model.ts';
 import type { CallContext } from './call-context.ts';
 import { convertLibraryError } from './library-errors.ts';
-import type { MediaKind, MediaModels } from './media-models.ts';
+import type { MediaCall, MediaKind, MediaModels, MediaUsage } from './media-models.ts';
+import { calculateMediaCost, type BilledAmounts } from './media-prices.ts';
 import { resolveMediaProvider, supportsKind, type MediaProvider } from './media-providers.ts';
 import { createProviderTransport } from './provider-fetch.ts';
 
@@ -43,14 +44,20 @@ export function createMediaModels({ settings, secret, env, keyTtlMs = KEY_TTL_MS
     return { provider, key };
   }
 
-  /** Runs a call and converts its failure. The key is removed from messages of the provider. */
-  async function call<T>(kind: MediaKind, model: ModelRef, run: (context: CallContext) => Promise<T>): Promise<T> {
+  /** Runs a call, values its answer and converts its failure. The key is removed from messages of the provider. */
+  async function call<A extends { amounts: BilledAmounts }>(
+    kind: MediaKind,
+    { model, timeoutMs }: MediaCall,
+    run: (context: CallContext) => Promise<A>,
+  ): Promise<Omit<A, 'amounts'> & { usage?: MediaUsage }> {
     const { provider, key } = await resolve(model, kind);
     const callee = { provider: provider.id, keyName: provider.keyName, key, headers: Object.values(provider.headers) };
     try {
-      return await run({ provider, key, transport });
+      const { amounts, ...answer } = await run({ provider, key, transport });
+      const usage = readUsage(model, provider.baseUrl, amounts);
+      return { ...answer, ...(usage === undefined ? {} : { usage }) };
     } catch (error) {
-      const { error: failure } = classify(convertLibraryError(error), callee);
+      const { error: failure } = classify(convertLibraryError(error, { provider: provider.id, timeoutMs }), callee);
       if (failure.details['reason'] === 'PROVIDER_AUTH') keys.invalidate(provider.keyName);
       throw failure;
     }
@@ -65,19 +72,26 @@ export function createMediaModels({ settings, secret, env, keyTtlMs = KEY_TTL_MS
     async transcribe(request) {
       if (request.model.provider === DEV_PROVIDER) return (await import('./dev-speech.ts')).transcribeForDevelopment(request);
       const { transcribe } = await import('./library-calls.ts');
-      return call('transcription', request.model, (context) => transcribe(request, context));
+      return call('transcription', request, (context) => transcribe(request, context));
     },
     async synthesize(request) {
       if (request.model.provider === DEV_PROVIDER) return (await import('./dev-speech.ts')).synthesizeForDevelopment(request);
       const { synthesize } = await import('./library-calls.ts');
-      return call('speech', request.model, (context) => synthesize(request, context));
+      return call('speech', request, (context) => synthesize(request, context));
     },
     async generateImage(request) {
       if (request.model.provider === DEV_PROVIDER) return (await import('./dev-image.ts')).generateForDevelopment(request);
       const { generateImage } = await import('./library-calls.ts');
-      return call('image', request.model, (context) => generateImage(request, context));
+      return call('image', request, (context) => generateImage(request, context));
     },
     clearKeyCache: () => keys.clear(),
     [Symbol.asyncDispose]: () => transport[Symbol.asyncDispose](),
   };
+}
+
+function readUsage(model: ModelRef, baseUrl: string, amounts: BilledAmounts): MediaUsage | undefined {
+  const costUsd = calculateMediaCost(model, baseUrl, amounts);
+  if (costUsd === undefined) return undefined;
+  const { textToken = 0, audioToken = 0, outputToken = 0 } = amounts;
+  return { input: textToken + audioToken, output: outputToken, costUsd };
 }

@@ -4,11 +4,22 @@ import type { ModelRef } from '../model/model.ts';
 export type MediaKind = 'transcription' | 'speech' | 'image';
 
 /** Fields of every media call. */
-interface MediaCall {
+export interface MediaCall {
   model: ModelRef;
   signal: AbortSignal;
   /** Time for the whole call, including the response body. */
   timeoutMs: number;
+}
+
+/** The usage of an answer whose price is known. Providers that bill time, characters or pixels report no tokens. */
+export interface MediaUsage {
+  input: number;
+  output: number;
+  costUsd: number;
+}
+
+interface MediaAnswer {
+  usage?: MediaUsage;
 }
 
 export interface TranscriptionRequest extends MediaCall {
@@ -19,7 +30,7 @@ export interface TranscriptionRequest extends MediaCall {
   language?: string;
 }
 
-export interface TranscriptionAnswer {
+export interface TranscriptionAnswer extends MediaAnswer {
   text: string;
   language?: string;
   durationMs?: number;
@@ -39,7 +50,7 @@ export interface SpeechRequest extends MediaCall {
   providerOptions?: Readonly<Record<string, string | number | boolean>>;
 }
 
-export interface SpeechAnswer {
+export interface SpeechAnswer extends MediaAnswer {
   audio: Uint8Array<ArrayBuffer>;
   /** The format of `audio`. It differs from the request if the provider does not have the requested format. */
   format: SpeechFormat;
@@ -52,7 +63,7 @@ export interface ImageRequest extends MediaCall {
   safetyChecker: boolean;
 }
 
-export interface ImageAnswer {
+export interface ImageAnswer extends MediaAnswer {
   image: Uint8Array<ArrayBuffer>;
 }
 
