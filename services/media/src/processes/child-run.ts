@@ -6,6 +6,8 @@ export interface ChildRunOptions {
   command: string;
   args: readonly string[];
   input: readonly Uint8Array[];
+  /** Open files that the child has as its descriptors 3, 4 and so on. */
+  descriptors?: readonly number[];
   signal: AbortSignal;
   timeoutMs: number;
   maxOutputBytes: number;
@@ -17,9 +19,17 @@ export type ChildRun = { output: Buffer } | { ended: 'timed_out' | 'crashed'; st
  * Runs a child in a process group of its own, with an empty environment. The whole group is killed on timeout, on abort, and when it
  * writes too much. Throws the reason of the signal after an abort.
  */
-export async function runChild({ command, args, input, signal, timeoutMs, maxOutputBytes }: ChildRunOptions): Promise<ChildRun> {
+export async function runChild({
+  command,
+  args,
+  input,
+  descriptors = [],
+  signal,
+  timeoutMs,
+  maxOutputBytes,
+}: ChildRunOptions): Promise<ChildRun> {
   signal.throwIfAborted();
-  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe'], env: {}, detached: true, cwd: '/' });
+  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe', ...descriptors], env: {}, detached: true, cwd: '/' });
   let isTimeout = false;
   const kill = (): void => {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;

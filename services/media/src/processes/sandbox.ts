@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { findProgram } from './find-program.ts';
 
 /** How the network is kept from a parser: a sandbox, a network namespace, or not at all. */
 export type Isolation = 'bubblewrap' | 'namespace' | 'none';
@@ -66,7 +67,8 @@ export function buildParserCommand(
   ];
   const limited = ['/bin/sh', '-c', `ulimit -d ${MAX_MEMORY_KIB}; ulimit -t ${MAX_CPU_SECONDS}; ulimit -c 0; exec "$@"`, 'sh', ...node];
   if (isolation === 'none') return { command: limited[0] ?? '', args: limited.slice(1) };
-  if (isolation === 'namespace') return { command: 'unshare', args: ['--user', '--net', '--map-current-user', '--', ...limited] };
+  if (isolation === 'namespace')
+    return { command: findProgram('unshare') ?? 'unshare', args: ['--user', '--net', '--map-current-user', '--', ...limited] };
   const mounts = [...SYSTEM_DIRECTORIES.filter((path) => existsSync(path)), dirname(process.execPath), ...readable];
   const args = [
     '--unshare-all',
@@ -86,5 +88,5 @@ export function buildParserCommand(
     '--',
     ...limited,
   ];
-  return { command: 'bwrap', args };
+  return { command: findProgram('bwrap') ?? 'bwrap', args };
 }

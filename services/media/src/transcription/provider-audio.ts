@@ -8,3 +8,9 @@ export function takesAudio(provider: string, mimeType: string): boolean {
 
 /** Longest sound of one call in seconds. */
 export const MAX_CALL_SECONDS = 1_200;
+
+/** Longest sound that is sent as WAV, of 19 MB. Providers take 25 MB at most. */
+export const MAX_WAV_SECONDS = 600;
+
+/** Longest sound of one request. It is cut into calls. */
+export const MAX_AUDIO_SECONDS = 4 * 3_600;

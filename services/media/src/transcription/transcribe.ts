@@ -4,15 +4,17 @@ import { hasFfmpeg, NO_FFMPEG } from '../conversion/ffmpeg.ts';
 import type { MediaDeps } from '../deps/media-deps.ts';
 import { listTranscribers } from '../providers/configured-providers.ts';
 import { askInOrder, type Candidate } from '../providers/provider-chain.ts';
-import { callRecorded } from '../providers/record-usage.ts';
+import { callRecorded, readUsage } from '../providers/record-usage.ts';
 import { fileTooLarge } from '../sources/file-too-large.ts';
 import { requireAudio } from './detect-audio.ts';
-import { MAX_CALL_SECONDS, takesAudio } from './provider-audio.ts';
+import { readHeaderSeconds } from './header-duration.ts';
+import { MAX_AUDIO_SECONDS, MAX_CALL_SECONDS, MAX_WAV_SECONDS, takesAudio } from './provider-audio.ts';
 import { measureAudio, planCuts, splitAudio, toSpeechWav } from './split-audio.ts';
 
 const MIB = 1_048_576;
-/** At 16 kbit/s, the least of usual voice notes, a smaller sound fits one call. It is not measured. */
-const SHORT_BYTES = MAX_CALL_SECONDS * 2_000;
+/** Bytes of a second of silence in the formats that need the fewest, and in MP3. A smaller sound fits one call and is not measured. */
+const MIN_BYTES_PER_SECOND = 50;
+const MIN_MP3_BYTES_PER_SECOND = 1_000;
 
 export interface Transcript {
   text: string;
@@ -38,16 +40,17 @@ export async function transcribe(
   const wanted = language ?? configured;
   const candidates = await listTranscribers(deps);
   const key = ['transcription', ...candidates.map(({ provider, modelId }) => `${provider}/${modelId}`), wanted, bytes];
-  return deps.answers.remember(ctx.principal, key, () =>
+  return deps.answers.remember(ctx, key, () =>
     askInOrder<Transcript>('transcription', candidates, {
       signal: ctx.signal,
       ask: async (model) => {
-        const parts = await toProviderAudio({ bytes, mimeType }, model.provider, ctx.signal);
         const transcripts: Transcript[] = [];
-        for (const part of parts) {
+        for await (const part of toProviderAudio({ bytes, mimeType }, model.provider, ctx.signal)) {
           const request = { model, audio: part.bytes, mimeType: part.mimeType, signal: ctx.signal, timeoutMs };
           const call = () => deps.media.transcribe({ ...request, ...(wanted === undefined ? {} : { language: wanted }) });
-          transcripts.push(await callRecorded(deps.usage, { purpose: 'transcription', model, principal: ctx.principal, call }));
+          const record = { purpose: 'transcription', model, principal: ctx.principal, call, readUsage } as const;
+          const { usage: _, ...transcript } = await callRecorded(deps.usage, record);
+          transcripts.push(transcript);
         }
         return joinTranscripts(transcripts);
       },
@@ -61,18 +64,30 @@ interface Sound {
 }
 
 /** Converts a sound that the provider does not take, and cuts one that is longer than one call may be. */
-async function toProviderAudio(sound: Sound, provider: string, signal: AbortSignal): Promise<Sound[]> {
-  const isTaken = takesAudio(provider, sound.mimeType);
-  if (!hasFfmpeg()) {
-    if (isTaken) return [sound]; // a sound that is too long is refused by the provider
-    const message = `provider ${provider} does not take ${sound.mimeType}, and converting it needs ffmpeg. ${NO_FFMPEG}`;
+async function* toProviderAudio(sound: Sound, provider: string, signal: AbortSignal): AsyncGenerator<Sound, void> {
+  const { bytes, mimeType } = sound;
+  const isTaken = takesAudio(provider, mimeType);
+  const known = readHeaderSeconds(bytes);
+  if (known !== undefined && known > MAX_AUDIO_SECONDS) throw tooLong();
+  if (!hasFfmpeg() && !isTaken) {
+    const message = `provider ${provider} does not take ${mimeType}, and converting it needs ffmpeg. ${NO_FFMPEG}`;
     throw new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'FFMPEG_NOT_INSTALLED' } });
   }
-  const isShort = provider === 'dev' || sound.bytes.length < SHORT_BYTES;
-  if (isTaken && isShort) return [sound];
-  const cuts = isShort ? [] : planCuts(await measureAudio(sound.bytes, signal), MAX_CALL_SECONDS);
-  if (cuts.length === 0) return isTaken ? [sound] : [{ bytes: await toSpeechWav(sound.bytes, signal), mimeType: 'audio/wav' }];
-  return (await splitAudio(sound.bytes, cuts, signal)).map((bytes) => ({ bytes, mimeType: 'audio/wav' }));
+  const maxSeconds = isTaken ? MAX_CALL_SECONDS : MAX_WAV_SECONDS;
+  const minBytes = mimeType === 'audio/mpeg' ? MIN_MP3_BYTES_PER_SECOND : MIN_BYTES_PER_SECOND;
+  // Without ffmpeg a sound that is too long is refused by the provider.
+  const isShort = provider === 'dev' || !hasFfmpeg() || (known ?? bytes.length / minBytes) <= maxSeconds;
+  const shape = isShort ? { seconds: 0, pauses: [] } : await measureAudio(bytes, MAX_AUDIO_SECONDS + 1, signal);
+  if (shape.seconds > MAX_AUDIO_SECONDS) throw tooLong();
+  if (shape.seconds > maxSeconds) {
+    const parts = splitAudio(bytes, planCuts(shape, MAX_CALL_SECONDS), signal);
+    for await (const part of parts) yield { bytes: part, mimeType: 'audio/ogg' };
+  } else yield isTaken ? sound : { bytes: await toSpeechWav(bytes, signal), mimeType: 'audio/wav' };
+}
+
+function tooLong(): ServiceError {
+  const message = `the audio is longer than ${MAX_AUDIO_SECONDS / 3_600} hours: cut it and send the parts`;
+  return new ServiceError('FAILED_PRECONDITION', message, { details: { reason: 'AUDIO_TOO_LONG' } });
 }
 
 function joinTranscripts(parts: readonly Transcript[]): Transcript {

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { createSource, putBlob } from '@switchyard/blob';
+import { encodeWav, readWavDurationMs } from '@switchyard/models';
+import { principal, startMediaUpstream, tempDir } from '@switchyard/testkit';
+import { convertAudio, hasFfmpeg } from '../conversion/ffmpeg.ts';
+import { testMedia } from '../media.fixture.ts';
+import { readHeaderSeconds } from './header-duration.ts';
+import { measureAudio } from './split-audio.ts';
+
+const OPTIONS = { timeout: 60_000, skip: !hasFfmpeg() && 'ffmpeg is not installed' };
+const { signal } = new AbortController();
+const RATE = 8_000;
+const MAX_BUFFER = { maxBuffer: 50_000_000 };
+const TONE = encodeWav(
+  Int16Array.from({ length: 2 * RATE }, (_, at) => 12_000 * Math.sin((2 * Math.PI * 440 * at) / RATE)),
+  RATE,
+);
+
+/** A voice note in AMR of this many frames of silence, 20 ms each, at 12.2 kbit/s. */
+function createAmr(frames: number): Buffer {
+  const frame = Buffer.alloc(32);
+  frame[0] = 0x3c;
+  return Buffer.concat([Buffer.from('#!AMR\n', 'latin1'), ...Array.from({ length: frames }, () => frame)]);
+}
+
+/** The file in the form of a request, and its type. */
+function readFile(body: Buffer): { name: string | undefined; bytes: Buffer } {
+  const start = body.indexOf('filename="');
+  const name = body.subarray(start + 'filename="'.length, body.indexOf('"', start + 'filename="'.length)).toString('latin1');
+  const from = body.indexOf('\r\n\r\n', start) + 4;
+  return { name, bytes: body.subarray(from, body.indexOf('\r\n--', from)) };
+}
+
+test('a voice note in AMR reaches a provider that does not take it as WAV', OPTIONS, async () => {
+  await using upstream = await startMediaUpstream({ transcript: 'From an old phone.' });
+  await using app = await testMedia({ env: { OPENAI_BASE_URL: `${upstream.origin}/v1` } });
+  const result = await app.bus.call('audio.transcribe', { audio: createAmr(100).toString('base64'), mimeType: 'audio/ogg' });
+  assert.equal('text' in result ? result.text : result.error, 'From an old phone.');
+  const { name, bytes } = readFile(upstream.requests[0]?.body ?? Buffer.alloc(0));
+  assert.equal(name, 'audio.wav');
+  assert.ok(Math.abs((readWavDurationMs(bytes) ?? 0) - 2_000) < 100, String(readWavDurationMs(bytes)));
+});
+
+test('a voice note in AMR reaches a provider that takes every type unchanged', OPTIONS, async () => {
+  await using upstream = await startMediaUpstream();
+  const entries = { deepgram: { type: 'openai-compatible', baseUrl: upstream.origin, apiKeyName: 'THE_KEY' } };
+  const settings = { providers: { entries }, media: { transcription: { provider: 'deepgram' as const } } };
+  await using app = await testMedia({ settings, secrets: { THE_KEY: 'a-key' } });
+  const note = createAmr(50);
+  await app.bus.call('audio.transcribe', { audio: note.toString('base64') });
+  assert.deepEqual(upstream.requests[0]?.body, note);
+  assert.equal(upstream.requests[0]?.headers['content-type'], 'audio/amr');
+});
+
+test('an M4A file whose index is at its end is measured and converted', OPTIONS, async () => {
+  await using folder = await tempDir();
+  const [wav, m4a] = [join(folder.path, 'note.wav'), join(folder.path, 'note.m4a')];
+  writeFileSync(wav, TONE);
+  execFileSync('ffmpeg', ['-loglevel', 'error', '-i', wav, '-c:a', 'aac', m4a]);
+  const file = readFileSync(m4a);
+  assert.ok(file.indexOf('mdat') < file.indexOf('moov'), 'phones write the index last');
+  const { seconds } = await measureAudio(file, 60, signal);
+  assert.ok(Math.abs(seconds - 2) < 0.2, String(seconds));
+  const converted = await convertAudio(file, { output: ['-c:a', 'pcm_s16le', '-f', 'wav'], signal });
+  assert.ok(converted.length > RATE);
+});
+
+test('a recording of 45 minutes is cut at its pauses, and the transcripts are joined', OPTIONS, async () => {
+  await using upstream = await startMediaUpstream({ transcript: 'A part.' });
+  await using app = await testMedia({ env: { OPENAI_BASE_URL: `${upstream.origin}/v1` } });
+  // A tone of 19 minutes before each pause of a second.
+  const tone = "aevalsrc='if(lt(mod(t,1141),1140),0.3*sin(2*PI*440*t),0)':s=8000:d=2700";
+  const long = execFileSync(
+    'ffmpeg',
+    ['-loglevel', 'error', '-f', 'lavfi', '-i', tone, '-c:a', 'flac', '-f', 'flac', 'pipe:1'],
+    MAX_BUFFER,
+  );
+  const blobs = (await app.host.blobs()).for(principal());
+  const { id } = await putBlob(blobs, createSource(long), { contentType: 'audio/flac' });
+  const { text, durationMs } = await app.bus.call('media.transcribe', { attachment_url: `/media/${id}` });
+  assert.deepEqual([text, durationMs], ['A part. A part. A part.', 6_000]);
+  const lengths = upstream.requests.map(({ body }) => readHeaderSeconds(readFile(body).bytes) ?? 0);
+  assert.deepEqual(
+    lengths.map((seconds) => Math.round(seconds / 10)),
+    [114, 114, 42],
+  );
+  assert.ok(upstream.requests.every(({ body }) => body.length < 25_000_000));
+});
+
+test('20 hours of silence are refused by name before a provider is asked', OPTIONS, async () => {
+  await using upstream = await startMediaUpstream();
+  await using app = await testMedia({ env: { OPENAI_BASE_URL: `${upstream.origin}/v1` } });
+  const silence = ['-f', 'lavfi', '-i', 'anullsrc=r=8000:cl=mono', '-t', '72000'];
+  const formats = { flac: ['-c:a', 'flac'], amr: undefined };
+  for (const [format, encoder] of Object.entries(formats)) {
+    // AMR codes a frame of silence in one byte.
+    const file =
+      encoder === undefined
+        ? Buffer.concat([Buffer.from('#!AMR\n'), Buffer.alloc(20 * 3_600 * 50, 0x7c)])
+        : execFileSync('ffmpeg', ['-loglevel', 'error', ...silence, ...encoder, '-f', format, 'pipe:1'], MAX_BUFFER);
+    const result = await app.bus.call('audio.transcribe', { audio: file.toString('base64') });
+    assert.deepEqual(result, { error: 'the audio is longer than 4 hours: cut it and send the parts' }, format);
+  }
+  assert.equal(upstream.requests.length, 0);
+});
