@@ -6,14 +6,23 @@ import type { AnswerDocument } from './answer-document.ts';
 /** Parts that decide an answer: kind, model, prompt, and the bytes. */
 export type AnswerKey = readonly (string | number | boolean | Uint8Array | undefined)[];
 
+export interface AnswerContext {
+  principal: Principal;
+  /** Ends `make`. */
+  signal: AbortSignal;
+}
+
 /** Keeps answers of providers for a day, so that the same question of a tenant is paid once. */
 export interface AnswerCache {
-  /** Returns the kept answer, or makes and keeps one. Calls of this process with the same key share one question. */
-  remember<T extends object>(principal: Principal, key: AnswerKey, make: () => Promise<T>): Promise<T>;
+  /**
+   * Returns the kept answer, or makes and keeps one. Calls of this process with the same key share one question. When the caller that asks
+   * leaves, the next one asks again.
+   */
+  remember<T extends object>(ctx: AnswerContext, key: AnswerKey, make: () => Promise<T>): Promise<T>;
 }
 
 export function createAnswerCache(answers: Collection<AnswerDocument>, now: () => number): AnswerCache {
-  const running = new Map<string, Promise<object>>();
+  const running = new Map<string, { answer: Promise<object>; signal: AbortSignal }>();
 
   async function findOrMake(principal: Principal, id: string, make: () => Promise<object>): Promise<object> {
     const own = answers.for(principal);
@@ -25,12 +34,19 @@ export function createAnswerCache(answers: Collection<AnswerDocument>, now: () =
   }
 
   return {
-    async remember<T extends object>(principal: Principal, key: AnswerKey, make: () => Promise<T>): Promise<T> {
+    async remember<T extends object>({ principal, signal }: AnswerContext, key: AnswerKey, make: () => Promise<T>): Promise<T> {
       const id = digest(key);
       const question = `${principal.tenant}/${id}`;
-      const current = running.get(question) ?? findOrMake(principal, id, make).finally(() => running.delete(question));
-      running.set(question, current);
-      return (await current) as T;
+      for (let shared = running.get(question); shared !== undefined; shared = running.get(question)) {
+        try {
+          return (await shared.answer) as T;
+        } catch (error) {
+          if (!shared.signal.aborted || signal.aborted) throw error;
+        }
+      }
+      const answer = findOrMake(principal, id, make).finally(() => running.delete(question));
+      running.set(question, { answer, signal });
+      return (await answer) as T;
     },
   };
 }

@@ -3,7 +3,7 @@ import { ServiceError, type Principal } from '@switchyard/contracts';
 import type { MediaDeps } from '../deps/media-deps.ts';
 import { findPainter } from '../providers/configured-providers.ts';
 import { askInOrder } from '../providers/provider-chain.ts';
-import { callRecorded } from '../providers/record-usage.ts';
+import { callRecorded, readUsage } from '../providers/record-usage.ts';
 import { detectMedia } from '../transcription/detect-audio.ts';
 
 const HOUR_MS = 3_600_000;
@@ -36,7 +36,7 @@ export async function generateImage(
     signal,
     ask: (model) => {
       const call = () => deps.media.generateImage({ model, prompt, ...pixels, safetyChecker, signal, timeoutMs });
-      return callRecorded(deps.usage, { purpose: 'image', model, principal, call });
+      return callRecorded(deps.usage, { purpose: 'image', model, principal, call, readUsage });
     },
   });
   const { kind, mimeType } = await detectMedia(image);

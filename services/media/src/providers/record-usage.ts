@@ -5,13 +5,15 @@ import type { Candidate } from './provider-chain.ts';
 const NO_USAGE: TurnUsage = { calls: 1, unknownCalls: 0, input: 0, output: 0, cacheRead: 0, cacheWrite: 0, costUsd: 0 };
 const UNKNOWN_USAGE: TurnUsage = { ...NO_USAGE, unknownCalls: 1 };
 
+type KnownUsage = Pick<TurnUsage, 'input' | 'output' | 'costUsd'> & Partial<TurnUsage>;
+
 export interface ProviderCall<T> {
   purpose: MediaUsagePurpose;
   model: Candidate;
   principal: Principal;
   call: () => Promise<T>;
-  /** Returns the reported usage of an answer. Without it the usage is unknown: providers of speech and images report no tokens. */
-  readUsage?: (answer: T) => Omit<TurnUsage, 'calls' | 'unknownCalls'>;
+  /** Returns the usage of an answer; undefined if it or its price is unknown. */
+  readUsage: (answer: T) => KnownUsage | undefined;
 }
 
 /** Calls a provider, and records its usage for billing however the call ends. */
@@ -25,11 +27,17 @@ export async function callRecorded<T>(
   const isFree = provider === 'dev';
   try {
     const answer = await call();
-    const reported = readUsage === undefined ? UNKNOWN_USAGE : { ...NO_USAGE, ...readUsage(answer) };
+    const known = readUsage(answer);
+    const reported = known === undefined ? UNKNOWN_USAGE : { ...NO_USAGE, ...known };
     usage.record({ ...record, outcome: 'answered', usage: isFree ? NO_USAGE : reported });
     return answer;
   } catch (error) {
     usage.record({ ...record, outcome: getOutcome(error), usage: isFree ? NO_USAGE : UNKNOWN_USAGE });
     throw error;
   }
+}
+
+/** Reads the usage of an answer of speech or images. */
+export function readUsage({ usage }: { usage?: KnownUsage }): KnownUsage | undefined {
+  return usage;
 }

@@ -35,9 +35,19 @@ test(
       assert.equal(found?.mime, expected, format);
       assert.equal(bytes.length, spoken.sizeBytes);
       assert.equal(extension, format === 'opus' ? 'ogg' : format);
+      if (format === 'opus') assert.equal(bytes.readUInt32LE(bytes.indexOf('OpusHead') + 12), 48_000, 'the sample rate');
     }
   },
 );
+
+test('tts.synthesize stores a file that the blob store removes after an hour', TIMEOUT, async () => {
+  await using app = await testMedia();
+  const { filePath } = await app.bus.call('tts.synthesize', { text: 'Hello', format: 'wav' });
+  const [id = ''] = /blob_\w{22}/.exec(filePath) ?? [];
+  const { expiresAt } = await (await app.host.blobs()).for(principal()).status(id);
+  const minutes = (expiresAt - Date.now()) / 60_000;
+  assert.ok(minutes > 55 && minutes <= 60, `${minutes} minutes`);
+});
 
 test('tts.synthesize rejects an unknown format, a text without words and a text that is too long', TIMEOUT, async () => {
   await using app = await testMedia({ settings: { tts: { maxTextLength: 20 } } });

@@ -3,8 +3,9 @@ import { ServiceError } from '@switchyard/contracts';
 import type { MediaDeps } from '../deps/media-deps.ts';
 import { findSpeaker } from '../providers/configured-providers.ts';
 import { askInOrder, type Candidate } from '../providers/provider-chain.ts';
-import { callRecorded } from '../providers/record-usage.ts';
+import { callRecorded, readUsage } from '../providers/record-usage.ts';
 import { convertSpeech, type Speech } from './convert-speech.ts';
+import { detectSpeech } from './detect-speech.ts';
 import { parseDirectives } from './directives.ts';
 import { defaultFormat, parseFormat } from './speech-format.ts';
 import { toSpokenText } from './spoken-text.ts';
@@ -39,7 +40,7 @@ export async function synthesize(
   const voice = directive.voice ?? params.voice ?? tts.voice;
   const speaker = await findSpeaker(deps, directive.provider ?? params.provider);
   const { speed } = directive;
-  const ask = (model: Candidate): Promise<Speech> => {
+  const ask = async (model: Candidate): Promise<Speech> => {
     const request = {
       model,
       text,
@@ -51,7 +52,8 @@ export async function synthesize(
       ...(model.provider === 'elevenlabs' ? { providerOptions: readElevenLabsOptions(tts.elevenlabsSettings) } : {}),
     };
     const call = () => deps.media.synthesize(request);
-    return callRecorded(deps.usage, { purpose: 'speech', model, principal: ctx.principal, call });
+    const record = { purpose: 'speech', model, principal: ctx.principal, call, readUsage } as const;
+    return detectSpeech(await callRecorded(deps.usage, record), model.provider);
   };
   const answer = await askInOrder('speech', [speaker], { signal: ctx.signal, ask });
   const converted = await convertSpeech(answer, { format, isExplicit: requested !== undefined, signal: ctx.signal });

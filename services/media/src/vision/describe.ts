@@ -78,7 +78,7 @@ export async function describe(deps: MediaDeps, visual: Visual, { ctx, describer
     return { description: answer.text.trim() };
   };
   const key = ['vision', visual.kind, `${describer.provider}/${describer.modelId}`, question, visual.bytes];
-  const answer = await deps.answers.remember(ctx.principal, key, () =>
+  const answer = await deps.answers.remember(ctx, key, () =>
     askInOrder(visual.kind === 'video' ? 'video' : 'vision', [describer], { signal: ctx.signal, ask }),
   );
   const maxChars = visual.kind === 'video' ? vision.videoMaxDescriptionChars : MAX.text;
