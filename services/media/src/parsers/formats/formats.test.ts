@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { crc32 } from 'node:zlib';
 import { utils, write } from '@e965/xlsx';
 import { parseDocument } from '../parse-document.ts';
 import type { DocumentRefusal, ParsedDocument, ParseRequest } from '../protocol/protocol.ts';
-import { CONTENT_TYPES, docx, RELS, SLIDES_TYPE, WORD_TYPE, zip } from './office-files.fixture.ts';
+import { CONTENT_TYPES, docx, RELS, SLIDES_TYPE, WORD_TYPE, zip, zipWithType } from './office-files.fixture.ts';
 
 const EVERY_TYPE = { includes: () => true } as unknown as readonly string[];
 const REQUEST: ParseRequest = { mode: 'document', maxChars: 10_000, maxPages: 20, allowedTypes: EVERY_TYPE };
@@ -69,42 +68,9 @@ test('reads slides in the order of the presentation, with notes', async () => {
 
 test('reads a text of OpenDocument with headings, lists, links and tables', async () => {
   const content = `<office:document-content xmlns:office="o" xmlns:text="t" xmlns:table="b" xmlns:xlink="x"><office:body><office:text><text:h text:outline-level="2">Plan</text:h><text:p>See<text:s text:c="2"/><text:a xlink:href="https://oslo.example/">Oslo</text:a></text:p><text:list><text:list-item><text:p>one</text:p><text:list><text:list-item><text:p>two</text:p></text:list-item></text:list></text:list-item></text:list><table:table><table:table-row><table:table-cell><text:p>A</text:p></table:table-cell><table:table-cell><text:p>B</text:p></table:table-cell></table:table-row><table:table-row><table:table-cell><text:p>1</text:p></table:table-cell><table:table-cell><text:p>2</text:p></table:table-cell></table:table-row></table:table></office:text></office:body></office:document-content>`;
-  const file = zip({ mimetype: 'application/vnd.oasis.opendocument.text', 'content.xml': content });
-  // The first entry of a real file is not compressed, so that its type can be read.
-  const { text } = await parse(storeFirst(file, 'application/vnd.oasis.opendocument.text', { 'content.xml': content }));
+  const { text } = await parse(zipWithType('application/vnd.oasis.opendocument.text', { 'content.xml': content }));
   assert.equal(text, '## Plan\n\nSee  [Oslo](https://oslo.example/)\n\n- one\n  - two\n\n| A | B |\n| --- | --- |\n| 1 | 2 |');
 });
-
-/** Writes an archive whose first entry, the type, is stored without compression. */
-function storeFirst(_: Buffer, type: string, files: Record<string, string>): Buffer {
-  const stored = Buffer.alloc(30);
-  stored.writeUInt32LE(0x04034b50, 0);
-  stored.writeUInt16LE(20, 4);
-  stored.writeUInt32LE(crc32(Buffer.from(type)), 14);
-  stored.writeUInt32LE(type.length, 18);
-  stored.writeUInt32LE(type.length, 22);
-  stored.writeUInt16LE('mimetype'.length, 26);
-  const first = Buffer.concat([stored, Buffer.from('mimetype'), Buffer.from(type)]);
-  const rest = zip(files);
-  const end = rest.length - 22;
-  const start = rest.readUInt32LE(end + 16);
-  const directory = Buffer.from(rest.subarray(start, end));
-  for (let at = 0; at < directory.length;) {
-    directory.writeUInt32LE(directory.readUInt32LE(at + 42) + first.length, at + 42);
-    at += 46 + directory.readUInt16LE(at + 28);
-  }
-  const entry = Buffer.alloc(46);
-  entry.writeUInt32LE(0x02014b50, 0);
-  stored.copy(entry, 6, 4, 30);
-  const tail = Buffer.from(rest.subarray(end));
-  const own = Buffer.concat([entry, Buffer.from('mimetype')]);
-  const count = tail.readUInt16LE(8) + 1;
-  tail.writeUInt16LE(count, 8);
-  tail.writeUInt16LE(count, 10);
-  tail.writeUInt32LE(directory.length + own.length, 12);
-  tail.writeUInt32LE(first.length + start, 16);
-  return Buffer.concat([first, rest.subarray(0, start), own, directory, tail]);
-}
 
 test('reads the chapters of a book in reading order', async () => {
   const files = {
@@ -114,7 +80,7 @@ test('reads the chapters of a book in reading order', async () => {
     'OEBPS/a.xhtml': '<?xml version="1.0"?><html><body><h1>End</h1></body></html>',
     'OEBPS/b c.xhtml': '<?xml version="1.0"?><html><body><h1>Begin</h1></body></html>',
   };
-  const { text, title } = await parse(storeFirst(Buffer.alloc(0), 'application/epub+zip', files));
+  const { text, title } = await parse(zipWithType('application/epub+zip', files));
   assert.deepEqual([text, title], ['# Begin\n\n# End', 'The yard']);
 });
 
