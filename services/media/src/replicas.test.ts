@@ -8,7 +8,16 @@ import { encodeWav } from '@switchyard/models';
 import { contracts } from '@switchyard/contracts';
 import { openHost } from '@switchyard/service-kit';
 import { silentLogger } from '@switchyard/telemetry';
-import { openNats, principal, resolveSecrets, startMongo, startProcess, tempDir, type MongoServer } from '@switchyard/testkit';
+import {
+  openNats,
+  principal,
+  resolveSecrets,
+  startMongo,
+  startProcess,
+  startRedisServer,
+  tempDir,
+  type MongoServer,
+} from '@switchyard/testkit';
 import { testMedia } from './media.fixture.ts';
 
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
@@ -82,3 +91,29 @@ test('replicas on NATS and MongoDB ask a provider once, and end the call of a ki
   const { code, retryable } = await cut;
   assert.deepEqual([code, retryable], ['UNAVAILABLE', true]);
 });
+
+test('replicas with a shared cache count the images of an hour together', OPTIONS, async () => {
+  await using redis = await startRedis();
+  await using data = await tempDir();
+  const env = {
+    SWITCHYARD_BUS: nats.url,
+    SWITCHYARD_STORE: mongo.url,
+    SWITCHYARD_BLOBS: `file:${join(data.path, 'blobs')}`,
+    SWITCHYARD_CACHE: redis.url,
+  };
+  const settings = { imageGen: { maxPerHour: 3, defaultSize: '8x8' } };
+  await using first = await testMedia({ env, settings });
+  await using second = await testMedia({ env, settings });
+  const results: boolean[] = [];
+  for (let at = 0; at < 8; at++) {
+    // Each replica has a bus of its own, and the calls of both are spread over the two.
+    const { bus } = at % 2 === 0 ? first : second;
+    results.push((await bus.call('image.generate', { prompt: `yard ${at}` })).success);
+  }
+  assert.equal(results.filter((success) => success).length, 3);
+});
+
+async function startRedis() {
+  const server = await startRedisServer();
+  return { url: server.url, [Symbol.asyncDispose]: () => server.stop() };
+}
