@@ -106,5 +106,5 @@ test('Google describes images and videos, and its failures are named', TIMEOUT, 
     assert.ok(details.retryAfterMs > MAX_RETRY_MS / 2 && details.retryAfterMs <= MAX_RETRY_MS);
     return true;
   });
-  await assert.rejects(analyze('c'), { code: 'UNAVAILABLE', details: { reason: 'BAD_RESPONSE' } });
+  await assert.rejects(analyze('c'), { code: 'UNAVAILABLE', details: { reason: 'BAD_RESPONSE', retryable: false } });
 });

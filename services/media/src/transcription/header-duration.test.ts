@@ -1,21 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { encodeWav } from '@switchyard/models';
+import { createFlac } from './flac-file.fixture.ts';
 import { readHeaderSeconds } from './header-duration.ts';
 
 const RATE = 8_000;
-
-/** The beginning of a FLAC file with this number of samples. */
-function createFlac(samples: number): Buffer {
-  const file = Buffer.alloc(42);
-  file.write('fLaC');
-  file.writeUInt8(0x80, 4);
-  file.writeUIntBE(34, 5, 3);
-  file.writeUIntBE(RATE << 4, 18, 3);
-  file.writeUInt8(0xf0 | Math.floor(samples / 2 ** 32), 21);
-  file.writeUInt32BE(samples % 2 ** 32, 22);
-  return file;
-}
 
 /** A page of Ogg/Opus that ends at this sample. */
 function createOggPage(position: bigint, data: string): Buffer {
@@ -29,14 +18,20 @@ function createOggPage(position: bigint, data: string): Buffer {
 
 test('reads the duration of WAV, FLAC and Ogg/Opus from their headers', () => {
   assert.equal(readHeaderSeconds(encodeWav(new Int16Array(RATE * 3), RATE)), 3);
-  assert.equal(readHeaderSeconds(createFlac(RATE * 3_600 * 20)), 72_000);
-  assert.equal(readHeaderSeconds(createFlac(RATE * 3_600 * 200)), 720_000, 'more samples than 32 bits');
+  assert.equal(readHeaderSeconds(createFlac(RATE * 3_600 * 20, RATE)), 72_000);
+  assert.equal(readHeaderSeconds(createFlac(RATE * 3_600 * 200, RATE)), 720_000, 'more samples than 32 bits');
   const opus = Buffer.concat([createOggPage(0n, 'OpusHead'), createOggPage(480_000n, 'sound')]);
   assert.equal(readHeaderSeconds(opus), 10);
 });
 
 test('leaves the duration of other and cut files open', () => {
-  for (const file of [Buffer.from('ID3 and more'), Buffer.from('fLaC'), createFlac(0), createOggPage(960n, 'vorbis'), Buffer.alloc(0)])
+  for (const file of [
+    Buffer.from('ID3 and more'),
+    Buffer.from('fLaC'),
+    createFlac(0, RATE),
+    createOggPage(960n, 'vorbis'),
+    Buffer.alloc(0),
+  ])
     assert.equal(readHeaderSeconds(file), undefined, file.toString('latin1', 0, 4));
   const unfinished = Buffer.concat([createOggPage(0n, 'OpusHead'), createOggPage(-1n, 'sound')]);
   assert.equal(readHeaderSeconds(unfinished), undefined);

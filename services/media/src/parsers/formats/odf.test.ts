@@ -33,7 +33,7 @@ test('reads the headers and footers of an OpenDocument text behind its body, rep
   });
   const { text, mimeType } = await parse(file);
   assert.equal(mimeType, TEXT);
-  assert.equal(text, 'The body.\n\n## Headers\n\nThe yard\n\n## Footers\n\nInternal\n\nPage  two');
+  assert.equal(text, 'The body.\n\nHeaders:\n- The yard\n\nFooters:\n- Internal\n- Page  two');
 });
 
 test('an OpenDocument text without headers has no section for them', async () => {
