@@ -65,7 +65,10 @@ test('pods satisfy the Pod Security level restricted and have a read-only root',
       assert.equal(spec.automountServiceAccountToken, false, where);
       assert.equal(spec.securityContext['runAsNonRoot'], true, where);
       assert.equal(spec.securityContext['runAsUser'], undefined, where);
-      assert.deepEqual(spec.securityContext['seccompProfile'], { type: 'RuntimeDefault' }, where);
+      // Chromium needs user namespaces, which the default profile forbids.
+      const localhost = set === 'browser-sandbox' && id === 'switchyard-browser';
+      const profile = localhost ? { type: 'Localhost', localhostProfile: 'switchyard/chromium.json' } : { type: 'RuntimeDefault' };
+      assert.deepEqual(spec.securityContext['seccompProfile'], profile, where);
       for (const { name, securityContext } of spec.containers) {
         const expected = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } };
         // Only the image of NATS names no user.

@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,8 +8,8 @@ export const CHARTS = fileURLToPath(new URL('../../deploy/helm', import.meta.url
 export const UMBRELLA = 'switchyard';
 /** The set of values whose golden is whole. The others have the differences to it. */
 export const DEFAULT_SET = 'default';
-const TESTS = join(CHARTS, 'tests');
-const KUBERNETES = '1.37.0';
+/** Values, goldens, refusals and suites of the charts. */
+export const TESTS = join(CHARTS, 'tests');
 
 export type KubernetesObject = {
   kind: string;
@@ -31,8 +30,30 @@ export function valueSets(): string[] {
     .sort();
 }
 
-export function valuesPath(set: string): string {
-  return join(TESTS, 'values', `${set}.yaml`);
+/** The charts that a release can consist of: the platform and each service, by their names in the values of the umbrella. */
+export function partCharts(): { alias: string; chart: string }[] {
+  const { dependencies } = parse(readFileSync(join(CHARTS, UMBRELLA, 'Chart.yaml'), 'utf8')) as {
+    dependencies: { name: string; alias: string }[];
+  };
+  return dependencies.map(({ name, alias }) => ({ alias, chart: name }));
+}
+
+/** Values of the umbrella: those of all charts, and those of each chart by its name in the umbrella. */
+export interface UmbrellaValues {
+  global: Record<string, unknown> & { services?: Record<string, boolean> };
+  [alias: string]: Record<string, unknown>;
+}
+
+export function readValues(set: string): UmbrellaValues {
+  return parse(readFileSync(join(TESTS, 'values', `${set}.yaml`), 'utf8')) as UmbrellaValues;
+}
+
+/** Returns the values of a release of one chart, or undefined if the umbrella leaves the chart out. */
+export function selectPart({ global, ...parts }: UmbrellaValues, alias: string): object | undefined {
+  const part = parts[alias] ?? {};
+  // The first of the conditions that has a value decides, as in Helm.
+  const enabled = part['enabled'] ?? global.services?.[alias] ?? true;
+  return enabled === true ? { ...part, global } : undefined;
 }
 
 export function goldenPath(set: string): string {
@@ -41,12 +62,6 @@ export function goldenPath(set: string): string {
 
 export function readRefusals(): Refusal[] {
   return parse(readFileSync(join(TESTS, 'refusals.yaml'), 'utf8')) as Refusal[];
-}
-
-/** Renders a chart without a cluster. Throws the message of Helm. */
-export function template(helm: string, chart: string, args: readonly string[], input = ''): string {
-  const command = ['template', 'switchyard', join(CHARTS, chart), '--kube-version', KUBERNETES, ...args];
-  return execFileSync(helm, command, { encoding: 'utf8', input, stdio: ['pipe', 'pipe', 'pipe'], maxBuffer: 64 * 2 ** 20 });
 }
 
 /** Kubernetes reads YAML 1.1, in which 0440 is an octal number. */
@@ -61,16 +76,17 @@ export function parseObjects(rendered: string): KubernetesObject[] {
  * their checksums are left out, because they change with the contracts.
  */
 export function golden(objects: readonly KubernetesObject[], base: readonly KubernetesObject[] = []): string {
-  const known = new Map(base.map((object) => [getId(object), text(object)]));
-  const different = objects.map((object) => [getId(object), text(object)] as const).filter(([id, own]) => known.get(id) !== own);
-  const present = new Set(objects.map(getId));
+  const known = describeObjects(base);
+  const present = describeObjects(objects);
+  const different = [...present].filter(([id, own]) => known.get(id) !== own);
   const missing = [...known.keys()].filter((id) => !present.has(id)).sort();
   const documents = different.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, own]) => own);
   return [...missing.map((id) => `# not rendered: ${id}\n`), documents.join('---\n')].join('');
 }
 
-function getId({ kind, metadata }: KubernetesObject): string {
-  return `${metadata.name} ${kind}`;
+/** The text of each object in a golden, by its name and kind. */
+export function describeObjects(objects: readonly KubernetesObject[]): Map<string, string> {
+  return new Map(objects.map((object) => [`${object.metadata.name} ${object.kind}`, text(object)]));
 }
 
 function text(object: KubernetesObject): string {

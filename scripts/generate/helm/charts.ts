@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { BLOB_KEEPER, BLOB_PORT, serviceCharts, type ServiceChart } from './services.ts';
-import { Gateway, Platform, Sessions, StatelessService, StoringService, umbrella } from './values.ts';
+import { Browser, Gateway, Platform, Sessions, StatelessService, StoringService, umbrella } from './values.ts';
 import { valuesFile, valuesSchema } from './values-file.ts';
 
 const FOLDER = 'deploy/helm';
@@ -47,6 +47,7 @@ function serviceFiles(service: ServiceChart): Record<string, string> {
 function valuesOf({ name, database }: ServiceChart): z.ZodType {
   if (name === 'gateway') return Gateway;
   if (name === 'sessions') return Sessions;
+  if (name === 'browser') return Browser;
   return database ? StoringService : StatelessService;
 }
 

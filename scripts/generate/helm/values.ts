@@ -145,10 +145,31 @@ export const Sessions = StoringService.extend({
   }).prefault({}),
 });
 
+/** Chromium isolates pages in user namespaces, which the default profile of a container runtime forbids. */
+export const Browser = StoringService.extend({
+  seccomp: z
+    .strictObject({
+      localhostProfile: z
+        .string()
+        .regex(/^([^/.][^/]*(\/[^/.][^/]*)*)?$/)
+        .default('')
+        .describe(
+          'path of the profile of the ConfigMap INSTALLATION-browser-seccomp in the seccomp folder of every node, such as switchyard/chromium.json; without it Chromium does not start',
+        ),
+    })
+    .prefault({}),
+});
+
 export const StatelessService = Service;
 
 export const Gateway = Service.extend({
   publicUrl: z.string().default('').describe('address that clients use, such as https://agents.example.com'),
+  clients: z
+    .array(z.union([z.strictObject({ cidr: z.string() }), z.strictObject({ namespace: z.string() })]))
+    .default([])
+    .describe(
+      'namespaces and addresses that may reach the gateways, beside pods with the label switchyard-client: INSTALLATION; behind an ingress or a route an empty list permits everybody',
+    ),
   ingress: z
     .strictObject({
       enabled: z.boolean().default(false),

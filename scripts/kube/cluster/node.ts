@@ -1,5 +1,6 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { NODE_NAME, pki } from '../certificates.ts';
 import { flags } from '../flags.ts';
@@ -11,6 +12,10 @@ import { PAUSE_IMAGE } from '../images/system-images.ts';
 import { startContainerd } from './containerd.ts';
 
 const NODE = join(STATE, 'node');
+const KUBELET = join(NODE, 'kubelet');
+/** The profile that the chart of the browser service ships, and its path below the folder of the kubelet. */
+const SECCOMP_SOURCE = fileURLToPath(new URL('../../../deploy/helm/switchyard-browser/files/chromium-seccomp.json', import.meta.url));
+const SECCOMP_PROFILE = 'seccomp/switchyard/chromium.json';
 /** Debian puts its programs here; the PATH of a user may lack /usr/sbin. */
 const SYSTEM_PATH = '/usr/sbin:/usr/bin:/sbin:/bin';
 
@@ -25,9 +30,11 @@ export async function startNode(): Promise<void> {
   const kubelet = flags({
     config: writeKubeletConfiguration(),
     'node-ip': NODE_ADDRESS,
-    'root-dir': join(NODE, 'kubelet'),
+    'root-dir': KUBELET,
     'cert-dir': join(NODE, 'kubelet-certificates'),
   });
+  mkdirSync(dirname(join(KUBELET, SECCOMP_PROFILE)), { recursive: true });
+  copyFileSync(SECCOMP_SOURCE, join(KUBELET, SECCOMP_PROFILE));
   startProcess('kubelet', [program('kubelet'), ...identity, ...kubelet], env);
   startProcess('kube-proxy', [program('kube-proxy'), ...identity, ...proxyFlags()], env);
   await awaitSuccess(['wait', '--for=condition=Ready', `node/${NODE_NAME}`, '--timeout=5s'], 'kubelet');

@@ -86,7 +86,11 @@ securityContext:
   {{- with $global.podSecurity.fsGroup }}
   fsGroup: {{ . }}
   {{- end }}
+  {{- with (.root.Values.seccomp | default dict).localhostProfile }}
+  seccompProfile: { type: Localhost, localhostProfile: {{ . | quote }} }
+  {{- else }}
   seccompProfile: { type: RuntimeDefault }
+  {{- end }}
 {{- end }}
 
 {{- define "kit.containerSecurity" -}}

@@ -17,6 +17,10 @@ spec:
         {{- range $name, $port := .ports }}
         - { protocol: TCP, port: {{ $port }} }
         {{- end }}
+      {{- with include "kit.policyClients" . }}
+      from:
+        {{- . | nindent 8 }}
+      {{- end }}
     {{- else if .ports }}
     - from:
         - podSelector:
@@ -57,6 +61,31 @@ spec:
       ports:
         - { protocol: TCP, port: 443 }
     {{- end }}
+{{- end }}
+
+{{/*
+Who may reach the gateways. An ingress controller or a Gateway may be anywhere, even outside of the cluster, so behind one everybody
+may as long as `clients` is empty.
+*/}}
+{{- define "kit.policyClients" -}}
+{{- $values := .root.Values -}}
+{{- if or $values.clients (not (or $values.ingress.enabled $values.route.enabled)) }}
+- podSelector:
+    matchLabels:
+      {{- include "kit.members" . | nindent 6 }}
+- namespaceSelector: {}
+  podSelector:
+    matchLabels: { switchyard-client: {{ $values.global.installation }} }
+{{- range $values.clients }}
+{{- if .cidr }}
+- ipBlock: { cidr: {{ .cidr | quote }} }
+{{- end }}
+{{- if .namespace }}
+- namespaceSelector:
+    matchLabels: { kubernetes.io/metadata.name: {{ .namespace }} }
+{{- end }}
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{/* The labels of every pod of the installation. */}}
