@@ -1,79 +1,62 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { stringify } from 'yaml';
+import { compareGoldens, renderTwice } from './checks/goldens.ts';
+import { lintCharts } from './checks/lint.ts';
+import { compareHelmVersions, compareReleases } from './checks/releases.ts';
+import { tryRefusals } from './checks/refusals.ts';
+import { validateSchemas } from './checks/schemas.ts';
+import { scoreObjects } from './checks/score.ts';
+import { runSuites } from './checks/suites.ts';
+import type { ChartCheck } from './checks/context.ts';
+import { forEachItem, template } from './helm.ts';
+import { readValues, UMBRELLA, valueSets } from './render.ts';
 import { installTools } from './tools.ts';
-import {
-  CHARTS,
-  DEFAULT_SET,
-  golden,
-  goldenPath,
-  parseObjects,
-  readRefusals,
-  template,
-  UMBRELLA,
-  valueSets,
-  valuesPath,
-} from './render.ts';
 
 // Tests the charts with Helm, without a cluster: node scripts/helm/helm-test.ts [--write]. With --write the goldens are replaced.
 
-const write = process.argv.includes('--write');
-const { helm, kubeconform, schemas } = installTools((text) => process.stderr.write(`${text}\n`));
+const checks: readonly ChartCheck[] = [
+  compareGoldens(process.argv.includes('--write')),
+  renderTwice,
+  tryRefusals,
+  validateSchemas,
+  scoreObjects,
+  runSuites,
+  compareHelmVersions,
+  compareReleases,
+  lintCharts,
+];
+
+const say = (text: string): void => {
+  process.stderr.write(`${text}\n`);
+};
+const tools = installTools(say);
 const failures: string[] = [];
+const skipped: string[] = [];
 
-execFileSync(helm, ['lint', `${CHARTS}/${UMBRELLA}`, '--quiet', '--set', 'global.keys.existing=true'], {
-  stdio: ['ignore', 'inherit', 'pipe'],
+const sets = valueSets();
+const rendered = await timed(`${UMBRELLA} with ${sets.length} sets of values`, async () => {
+  const texts = await forEachItem(sets, (set) => template(tools.helm, UMBRELLA, readValues(set)));
+  return new Map(sets.map((set, index) => [set, texts[index] ?? '']));
 });
-
-const byDefault = parseObjects(template(helm, UMBRELLA, ['--values', valuesPath(DEFAULT_SET)]));
-for (const set of valueSets()) {
-  const args = ['--values', valuesPath(set)];
-  const rendered = template(helm, UMBRELLA, args);
-  if (template(helm, UMBRELLA, args) !== rendered) failures.push(`${set}: two renderings differ`);
-  compareGolden(set, golden(parseObjects(rendered), set === DEFAULT_SET ? [] : byDefault));
-  if (kubeconform !== undefined && schemas !== undefined) validate(set, rendered, { kubeconform, schemas });
-  process.stderr.write(`rendered ${set}\n`);
-}
-
-for (const { chart, values, message } of readRefusals()) {
-  try {
-    template(helm, chart, ['--values', '-'], stringify(values));
-    failures.push(`not refused: ${JSON.stringify(values)}`);
-  } catch (error) {
-    const { stderr } = error as { stderr: string };
-    if (!stderr.includes(message))
-      failures.push(`${JSON.stringify(values)}: expected the message ${JSON.stringify(message)}, got ${stderr}`);
+for (const [index, check] of checks.entries()) {
+  const obstacle = check.findObstacle?.(tools);
+  if (obstacle !== undefined) {
+    const reason = tools.missing.find((sentence) => sentence.startsWith(obstacle)) ?? obstacle;
+    skipped.push(`${check.name} (${reason})`);
+    continue;
   }
+  const found = await timed(`${index + 1}/${checks.length} ${check.name}`, () => check.run({ tools, rendered }));
+  failures.push(...found.map((failure) => `${check.name}: ${failure}`));
 }
 
 for (const failure of failures) console.error(failure);
-console.log(`${valueSets().length} sets of values, ${readRefusals().length} refusals, ${failures.length} failures`);
-if (kubeconform === undefined) console.log('Not run: schemas of Kubernetes (kubeconform is not installed).');
+for (const one of skipped) console.log(`Not run: ${one}.`);
+console.log(
+  `${checks.length - skipped.length} checks of ${sets.length} sets of values, ${skipped.length} not run, ${failures.length} failures`,
+);
 process.exitCode = failures.length === 0 ? 0 : 1;
 
-function compareGolden(set: string, text: string): void {
-  const file = goldenPath(set);
-  if (write) {
-    mkdirSync(dirname(file), { recursive: true });
-    writeFileSync(file, text);
-  } else if (!existsSync(file) || readFileSync(file, 'utf8') !== text) {
-    failures.push(`${set}: the golden is out of date. Compare and update it: node scripts/helm/helm-test.ts --write`);
-  }
-}
-
-function validate(set: string, rendered: string, tools: { kubeconform: string; schemas: string }): void {
-  const schemaLocation = `${tools.schemas}/{{.NormalizedKubernetesVersion}}-local{{.StrictSuffix}}/{{.ResourceKind}}{{.KindSuffix}}.json`;
-  const skipped = 'PodMonitor,PrometheusRule,HTTPRoute,ScaledObject';
-  for (const version of ['1.30.0', '1.37.0']) {
-    try {
-      execFileSync(
-        tools.kubeconform,
-        ['-strict', '-kubernetes-version', version, '-skip', skipped, '-schema-location', schemaLocation, '-'],
-        { input: rendered, encoding: 'utf8', stdio: ['pipe', 'pipe', 'pipe'] },
-      );
-    } catch (error) {
-      failures.push(`${set}, Kubernetes ${version}: ${(error as { stdout: string }).stdout}`);
-    }
-  }
+async function timed<T>(name: string, work: () => Promise<T>): Promise<T> {
+  const begin = performance.now();
+  const result = await work();
+  say(`${name}: ${((performance.now() - begin) / 1_000).toFixed(1)} s`);
+  return result;
 }

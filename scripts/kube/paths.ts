@@ -8,6 +8,8 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 export const PROGRAMS = join(ROOT, '.tools', 'kube');
 /** Built by scripts/helm/tools.ts. */
 export const HELM = join(ROOT, '.tools', 'helm', 'helm');
+/** Missing if its module cannot be fetched. */
+export const HELM_4 = join(ROOT, '.tools', 'helm', 'helm4');
 /** Everything that one cluster writes, except its sockets. `make kube-stop` removes it. */
 export const STATE = join(ROOT, '.switchyard', 'kube');
 /** Whether nodes run containers, or only report them. */

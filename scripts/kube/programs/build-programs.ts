@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { installHelm } from '../../helm/tools.ts';
+import { installHelm, installHelm4 } from '../../helm/tools.ts';
 import { PROGRAMS } from '../paths.ts';
 import { buildDns } from './build-dns.ts';
 import { buildKubernetes } from './build-kubernetes.ts';
@@ -15,7 +15,7 @@ const GO_PROGRAMS: readonly GoProgram[] = [
     name: 'kube-router',
     package: 'github.com/cloudnativelabs/kube-router/v2/cmd/kube-router',
     version: 'v2.1.0',
-    replacements: true,
+    replacements: [],
   },
 ];
 
@@ -49,6 +49,11 @@ export function buildPrograms(onProgress: (text: string) => void): void {
     buildDns();
   }
   installHelm(onProgress);
+  try {
+    installHelm4(onProgress);
+  } catch (error) {
+    onProgress(`Helm 4 cannot be built, so its tests are skipped: ${String(error)}`);
+  }
   for (const one of GO_PROGRAMS) {
     if (existsSync(join(PROGRAMS, one.name))) continue;
     onProgress(`building ${one.package}@${one.version} (a few minutes, once)`);

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { PROGRAMS } from '../paths.ts';
 
@@ -16,27 +16,36 @@ export interface GoProgram {
   package: string;
   version: string;
   tags?: string;
-  /** The module has replacements, which `go install` refuses. The program is then built as a tool of an empty module. */
-  replacements?: boolean;
+  /**
+   * Modules that take the place of others, as in the go.mod of the program. `go install` refuses a module with replacements, so the
+   * program is then built as a tool of an empty module, which keeps only those that are listed here.
+   */
+  replacements?: readonly string[];
+  /** Name of the file, where it differs from the package. */
+  file?: string;
 }
 
-/** Builds a program unless it exists. */
-export function buildGoProgram(target: GoProgram): void {
-  if (existsSync(join(PROGRAMS, target.name))) return;
-  const folder = mkdtempSync(join(PROGRAMS, '.go-program-'));
+/** Builds a program into a folder, unless it exists there. Returns its path. */
+export function buildGoProgram(target: GoProgram, programs: string = PROGRAMS): string {
+  const path = join(programs, target.file ?? target.name);
+  if (existsSync(path)) return path;
+  mkdirSync(programs, { recursive: true });
+  const folder = mkdtempSync(join(programs, '.go-program-'));
   try {
     const flags = ['-ldflags', LINK_FLAGS, '-tags', target.tags ?? ''];
-    if (target.replacements === true) {
+    if (target.replacements === undefined) {
+      runGo(['install', ...flags, `${target.package}@${target.version}`], folder, { GOBIN: folder });
+    } else {
       runGo(['mod', 'init', 'tools'], folder);
+      for (const replacement of target.replacements) runGo(['mod', 'edit', '-replace', replacement], folder);
       runGo(['get', '-tool', `${target.package}@${target.version}`], folder);
       runGo(['build', ...flags, '-o', target.name, target.package], folder);
-    } else {
-      runGo(['install', ...flags, `${target.package}@${target.version}`], folder, { GOBIN: folder });
     }
-    renameSync(join(folder, target.name), join(PROGRAMS, target.name));
+    renameSync(join(folder, target.name), path);
   } finally {
     rmSync(folder, { recursive: true });
   }
+  return path;
 }
 
 /** Runs Go and returns its output. An error contains its messages. */
