@@ -21,5 +21,5 @@ if (readMode() === undefined) {
 }
 
 function listTitles(file: string): string[] {
-  return [...readFileSync(file, 'utf8').matchAll(/\btest\(\s*'([^']+)'/g)].map(([, title = '']) => title);
+  return [...readFileSync(file, 'utf8').matchAll(/\btest\(\s*(['`])(.+?)\1/g)].map(([, , title = '']) => title);
 }

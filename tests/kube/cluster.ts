@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createClient, type Client } from '@switchyard/client';
 import { addVolumes } from '../../scripts/kube/cluster/volumes.ts';
 import { apply, kubectl, runInside } from '../../scripts/kube/kubectl.ts';
-import { HELM, KUBECONFIG, readMode } from '../../scripts/kube/paths.ts';
+import { HELM, HELM_4, KUBECONFIG, readMode } from '../../scripts/kube/paths.ts';
 
 export const CHARTS = fileURLToPath(new URL('../../deploy/helm', import.meta.url));
 /** A busy machine must not turn a slow start into a failed one. */
@@ -17,9 +18,25 @@ export const NO_CLUSTER = mode === undefined ? 'no cluster runs; start one with 
 /** Why tests that need running containers are skipped. */
 export const NO_PODS = mode === 'fake' ? 'nodes are fake, so no container runs' : NO_CLUSTER;
 
-/** Leaves out services that a turn does not need, and permits the rate of `startLoad`. */
+/** A version of Helm that the charts support. */
+export interface HelmVersion {
+  version: 3 | 4;
+  program: string;
+  /** Why tests with it are skipped. */
+  skip: string | false;
+}
+
+export const HELM_VERSIONS: readonly HelmVersion[] = [
+  { version: 3, program: HELM, skip: NO_CLUSTER },
+  { version: 4, program: HELM_4, skip: NO_CLUSTER === false && !existsSync(HELM_4) ? 'Helm 4 could not be built' : NO_CLUSTER },
+];
+
+/** Leaves out services that a turn does not need. Permits the rate of `startLoad`, and has the agent of its streams. */
 export const FEW_SERVICES = setValues({
-  'global.settings': { gateway: { rateLimit: { maxRequests: 1_000_000 } } },
+  'global.settings': {
+    gateway: { rateLimit: { maxRequests: 1_000_000 } },
+    agents: { default: {}, slow: { provider: 'dev', model: 'slow' } },
+  },
   'global.services': { memory: false, scheduler: false, graph: false, browser: false, media: false, observability: false },
 });
 
@@ -28,8 +45,12 @@ export interface Namespace extends AsyncDisposable {
   name: string;
   /** Runs Helm in the namespace and returns its output. Rejects with its message in `stderr`. */
   helm(...args: string[]): Promise<string>;
+  /** The same with another version of Helm. */
+  runHelm(program: string, args: readonly string[]): Promise<string>;
   kubectl(...args: string[]): Promise<string>;
   apply(...objects: object[]): Promise<void>;
+  /** Sends rendered objects to the API server without storing them. Rejects with its findings, and with warnings of the security level. */
+  tryObjects(rendered: string): Promise<void>;
   /** Names and ids of the pods of a component that are not ending. */
   pods(component: string): Promise<{ name: string; uid: string }[]>;
   /** A client of the installed gateways with the operator's token. */
@@ -42,16 +63,20 @@ interface PodList {
 }
 
 /** Creates a namespace with volumes for one installation. Disposing deletes it with everything inside. */
-export async function createNamespace(name: string): Promise<Namespace> {
+export async function createNamespace(name: string, helm: string = HELM): Promise<Namespace> {
   await kubectl(['create', 'namespace', name]);
-  await kubectl(['label', 'namespace', name, 'pod-security.kubernetes.io/enforce=restricted']);
+  await kubectl(['label', 'namespace', name, ...['enforce', 'warn'].map((mode) => `pod-security.kubernetes.io/${mode}=restricted`)]);
   await addVolumes(VOLUMES_PER_INSTALLATION);
   const inside = (...args: string[]): Promise<string> => kubectl(['--namespace', name, ...args]);
   const namespace: Namespace = {
     name,
-    helm: (...args) => runInside([HELM, '--kubeconfig', KUBECONFIG, '--namespace', name, ...args]),
+    helm: (...args) => namespace.runHelm(helm, args),
+    runHelm: (program, args) => runInside([program, '--kubeconfig', KUBECONFIG, '--namespace', name, ...args]),
     kubectl: inside,
     apply: (...objects) => apply(objects, name),
+    async tryObjects(rendered) {
+      await kubectl(['--namespace', name, '--warnings-as-errors', 'apply', '--dry-run=server', '--filename', '-'], rendered);
+    },
     async pods(component) {
       const list = await inside('get', 'pods', '--selector', `app.kubernetes.io/component=${component}`, '--output', 'json');
       return (JSON.parse(list) as PodList).items

@@ -1,21 +1,22 @@
 import assert from 'node:assert/strict';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { createClient, RpcError, type Client } from '@switchyard/client';
+import { createClient, type Client } from '@switchyard/client';
+import { retryUnavailable } from './retry.ts';
+import { startStreams, type StreamsResult } from './streams.ts';
 
-const RETRY_MS = 50;
-/** A call that is refused for longer than this has failed. */
-const PATIENCE_MS = 60_000;
 const SESSIONS = 8;
 
-export interface LoadResult {
+export interface LoadResult extends StreamsResult {
   calls: number;
   turns: number;
   slowestMs: number;
 }
 
-/** Calls and turns at a constant rate, of a client that retries UNAVAILABLE. */
+/** Calls and turns at a constant rate, of a client that retries UNAVAILABLE, and streams in progress. */
 export interface Load extends AsyncDisposable {
-  /** Stops, and rejects with the first failed call. Checks that each message of each session was accepted once and in its order. */
+  /**
+   * Stops, and rejects with the first failed call or the first gap of a stream. Checks that each message of each session was accepted
+   * once and in its order.
+   */
   end(): Promise<LoadResult>;
 }
 
@@ -30,8 +31,9 @@ export interface LoadOptions {
 /** Starts the load. One of its calls per session is a turn; the rest of the rate are short calls. */
 export function startLoad({ url, token, callsPerSecond, name }: LoadOptions): Load {
   const client = createClient({ url, token });
+  const streams = startStreams({ url, token, name });
   const sent = new Map<string, string[]>();
-  const result: LoadResult = { calls: 0, turns: 0, slowestMs: 0 };
+  const result = { calls: 0, turns: 0, slowestMs: 0 };
   const pending = new Set<Promise<void>>();
   let failure: unknown;
   let ending = false;
@@ -49,6 +51,7 @@ export function startLoad({ url, token, callsPerSecond, name }: LoadOptions): Lo
   const converse = async (channelId: string): Promise<void> => {
     const messages: string[] = [];
     sent.set(channelId, messages);
+    await streams.connected;
     for (let n = 0; !ending && failure === undefined; n++) {
       const message = `${channelId} ${n}`;
       await measure(() =>
@@ -71,10 +74,11 @@ export function startLoad({ url, token, callsPerSecond, name }: LoadOptions): Lo
       await stop();
       if (failure !== undefined) throw failure;
       for (const [channelId, messages] of sent) await assertAcceptedOnce(client, channelId, messages);
-      return result;
+      return { ...result, ...(await streams.end([...sent.values()].flat())) };
     },
     async [Symbol.asyncDispose]() {
       await stop();
+      await streams[Symbol.asyncDispose]();
       client.close();
     },
   };
@@ -86,17 +90,4 @@ async function assertAcceptedOnce(client: Client, channelId: string, messages: r
   const accepted = kept.filter(({ role }) => role === 'user').map(({ content }) => content);
   assert.ok(accepted.length > 0, `${channelId} has no messages`);
   assert.deepEqual(accepted, messages.slice(-accepted.length), channelId);
-}
-
-/** Repeats a call while no gateway or service is available. */
-export async function retryUnavailable<T>(call: () => Promise<T>): Promise<T> {
-  const deadline = performance.now() + PATIENCE_MS;
-  for (;;) {
-    try {
-      return await call();
-    } catch (error) {
-      if (!(error instanceof RpcError) || error.data.code !== 'UNAVAILABLE' || performance.now() > deadline) throw error;
-      await sleep(RETRY_MS);
-    }
-  }
 }
