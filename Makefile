@@ -50,7 +50,7 @@ test-full: install ## All tests, in at most forty minutes on two cores. SHARD=1/
 test-docker: install ## The tests of docker-compose.yml. They need Docker and its images.
 	$(NODE) scripts/test/main.ts docker
 
-helm-test: install ## The charts with Helm, without a cluster. Installs Helm with Go once; HELM_TEST=--write replaces the goldens.
+helm-test: install ## The charts with Helm, without a cluster. Installs Helm with Go once; HELM_TEST=--write replaces the goldens, HELM_TEST=lint runs one check.
 	$(NODE) scripts/helm/helm-test.ts $(HELM_TEST)
 
 kube: install ## A Kubernetes on this machine for tests of the charts, with real pods (as root). The first build lasts some minutes.

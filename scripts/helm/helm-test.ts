@@ -10,9 +10,10 @@ import { forEachItem, template } from './helm.ts';
 import { readValues, UMBRELLA, valueSets } from './render.ts';
 import { installTools } from './tools.ts';
 
-// Tests the charts with Helm, without a cluster: node scripts/helm/helm-test.ts [--write]. With --write the goldens are replaced.
+// Tests the charts with Helm, without a cluster: node scripts/helm/helm-test.ts [--write] [check…]. With --write the goldens are replaced.
 
-const checks: readonly ChartCheck[] = [
+const named = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+const all: readonly ChartCheck[] = [
   compareGoldens(process.argv.includes('--write')),
   renderTwice,
   tryRefusals,
@@ -23,6 +24,8 @@ const checks: readonly ChartCheck[] = [
   compareReleases,
   lintCharts,
 ];
+const checks = all.filter(({ name }) => named.length === 0 || named.includes(name));
+if (checks.length === 0) throw new Error(`no check is called ${named.join(', ')}. Checks: ${all.map(({ name }) => name).join(', ')}`);
 
 const say = (text: string): void => {
   process.stderr.write(`${text}\n`);
