@@ -1,5 +1,5 @@
 import type { EvidentTurn } from './SessionTurns.tsx';
-import { formatCount, formatDuration } from '../../parts/format.ts';
+import { formatCount, formatDuration, formatUsd } from '../../parts/format.ts';
 import { layOut, type Bar } from './lay-out.ts';
 
 type Step = NonNullable<EvidentTurn['evidence']>['steps'][number];
@@ -7,7 +7,7 @@ type Step = NonNullable<EvidentTurn['evidence']>['steps'][number];
 interface WaterfallProps {
   label: string;
   steps: readonly Step[];
-  /** The model of the turn. Evidence names no model for a single step. */
+  /** The model of the turn. A step names its model only if another one answered. */
   model: string | undefined;
 }
 
@@ -20,7 +20,7 @@ export function Waterfall({ label, steps, model }: WaterfallProps) {
       <table className="waterfall">
         <thead>
           <tr>
-            {['step', 'start', 'duration', 'first token', 'model', 'input', 'output', 'tools', 'time'].map((name) => (
+            {['step', 'start', 'duration', 'first token', 'model', 'input', 'output', 'cost', 'tools', 'time'].map((name) => (
               <th key={name} scope="col">
                 {name}
               </th>
@@ -37,7 +37,8 @@ export function Waterfall({ label, steps, model }: WaterfallProps) {
   );
 }
 
-function StepRow({ step: { step, at, ms, firstMs, input, output, tools = [], moreTools = 0 }, model, bar }: StepRowProps) {
+function StepRow({ step: evidence, model: turnModel, bar }: StepRowProps) {
+  const { step, at, ms, firstMs, model = turnModel, input, output, costUsd, tools = [], moreTools = 0 } = evidence;
   return (
     <tr>
       <th scope="row">{step}</th>
@@ -47,6 +48,7 @@ function StepRow({ step: { step, at, ms, firstMs, input, output, tools = [], mor
       <td>{model ?? '–'}</td>
       <td>{formatCount(input)}</td>
       <td>{formatCount(output)}</td>
+      <td>{formatUsd(costUsd)}</td>
       <td>
         <ul className="plain-list">
           {tools.map(({ name, ms: toolMs, failed, error }, index) => (
