@@ -2,24 +2,24 @@
 //   node services/dashboard/src/build/build.ts
 import { createHash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { build } from 'vite';
+import { installOutput, isBuiltFrom } from './install-output.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const OUTPUT = join(ROOT, 'dist');
 /** Tells the gateway that a build runs. */
 const MARKER = `${OUTPUT}.building`;
-const STAMP = '.sources';
 const COMPRESSED = /\.(js|css|html|svg)$/;
 
 /** Builds the dashboard and returns whether there was anything to build. */
 export async function buildDashboard(): Promise<boolean> {
   const sources = hashSources();
-  if ((await readFile(join(OUTPUT, STAMP), 'utf8').catch(() => '')) === sources) return false;
+  if (await isBuiltFrom(OUTPUT, sources)) return false;
   const next = `${OUTPUT}.${process.pid}`;
   await writeFile(MARKER, String(process.pid));
   try {
@@ -35,9 +35,7 @@ export async function buildDashboard(): Promise<boolean> {
         .filter((file) => COMPRESSED.test(file))
         .map((file) => compress(join(next, file))),
     );
-    await writeFile(join(next, STAMP), sources);
-    await rm(OUTPUT, { recursive: true, force: true });
-    await rename(next, OUTPUT);
+    await installOutput(next, OUTPUT, sources);
   } finally {
     await rm(next, { recursive: true, force: true });
     await rm(MARKER, { force: true });
