@@ -52,8 +52,21 @@ function seal(directory: string): void {
 }
 
 test('the Dockerfile runs Node with the flags of all servers', () => {
-  const [, entrypoint = ''] = /^ENTRYPOINT (.*)$/m.exec(readFileSync(`${root}deploy/docker/Dockerfile`, 'utf8')) ?? [];
+  const [, entrypoint = ''] = / AS job\n[^]*?\nENTRYPOINT (.*)$/m.exec(readFileSync(`${root}deploy/docker/Dockerfile`, 'utf8')) ?? [];
   assert.deepEqual(JSON.parse(entrypoint), ['tini', '--', 'node', ...SERVER_FLAGS]);
+});
+
+test('the image of the dashboard fills the directory from which the gateway serves it', () => {
+  const dockerfile = readFileSync(`${root}deploy/docker/Dockerfile`, 'utf8');
+  const [, stage = ''] = /^FROM \S+ AS dashboard\n([^]*?)\n\n/m.exec(dockerfile) ?? [];
+  const [, source] = /^COPY --from=dashboard-build \/src\/(\S+) \/dashboard$/m.exec(stage) ?? [];
+  const [, target = ''] = /^CMD \["\/app\/(\S+)"\]$/m.exec(stage) ?? [];
+  const [, bundled = ''] =
+    /BUNDLED_DASHBOARD = fileURLToPath\(new URL\('([^']+)', import\.meta\.url\)\)/.exec(
+      readFileSync(`${root}services/gateway/src/service.ts`, 'utf8'),
+    ) ?? [];
+  const directory = fileURLToPath(new URL(bundled, new URL('../../services/gateway/src/service.ts', import.meta.url)));
+  assert.deepEqual([source, `${root}${target}`], [target, directory.replace(/\/$/, '')]);
 });
 
 test('every implemented service has an image and two replicas in the compose file', () => {
