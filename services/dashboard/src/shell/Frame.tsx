@@ -10,7 +10,6 @@ import { Palette } from './Palette.tsx';
 
 /** Navigation, the palette, the state of the event stream, and the page. */
 export function Frame() {
-  const { aliveAt } = useSyncExternalStore(onHubChange, getHubState);
   return (
     <div className="frame">
       <a className="skip" href="#page">
@@ -19,7 +18,7 @@ export function Frame() {
       <header>
         <strong>Switchyard</strong>
         <Palette />
-        <span className="age">{aliveAt === undefined ? 'connecting to events' : `events up to ${formatTime(aliveAt)}`}</span>
+        <StreamAge />
         <button type="button" onClick={signOut}>
           Sign out
         </button>
@@ -48,4 +47,10 @@ export function Frame() {
       </main>
     </div>
   );
+}
+
+/** Until when the events are known. It is a component of its own, because it may change with each frame. */
+function StreamAge() {
+  const { aliveAt } = useSyncExternalStore(onHubChange, getHubState);
+  return <span className="age">{aliveAt === undefined ? 'connecting to events' : `events up to ${formatTime(aliveAt)}`}</span>;
 }
