@@ -8,7 +8,6 @@ import { contextStatusOperations } from './context-status.ts';
 import { contextToolOperations } from './context-tools.ts';
 import { devToolOperations } from './dev-tools.ts';
 import { sessionsEvents } from './events.ts';
-import { queueStatusOperations } from './queue-status.ts';
 import { recordingOperations } from './recordings.ts';
 import { responseOperations } from './responses.ts';
 import { sessionMethods } from './session.ts';
@@ -30,7 +29,6 @@ export const sessions = defineContract({
     ...contextStatusOperations,
     ...devToolOperations,
     ...budgetOperations,
-    ...queueStatusOperations,
     ...usageListOperations,
     ...recordingOperations,
   },

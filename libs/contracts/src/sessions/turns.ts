@@ -1,5 +1,15 @@
 import { z } from 'zod';
-import { FinishReason, AgentId, IdempotencyKey, JsonObject, SessionKey, SessionParts, TokensUsed, Scopes } from '../values/common.ts';
+import {
+  Count,
+  FinishReason,
+  AgentId,
+  IdempotencyKey,
+  JsonObject,
+  SessionKey,
+  SessionParts,
+  TokensUsed,
+  Scopes,
+} from '../values/common.ts';
 import { ERROR_CODES } from '../definition/errors.ts';
 import { TURN_DEADLINE_MS } from '../definition/define.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
@@ -215,6 +225,14 @@ export const turnOperations = {
     }),
     emits: TURN_EVENTS,
     idempotent: true,
+  },
+  'queue.status': {
+    summary: 'Counts the turns of the tenant that wait to be run.',
+    callers: ['observability'] as const,
+    params: z.strictObject({}),
+    result: z.object({ waiting: Count }),
+    idempotent: true,
+    reads: true,
   },
   'turns.resume': {
     summary: 'Returns the progress of a turn to the client that started it.',
