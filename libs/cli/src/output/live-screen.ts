@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { EXIT } from '../arguments/command.ts';
 import { fitted, printable } from './output.ts';
 
 /** Switches to the alternate screen, which has no scrollback, and hides the cursor. */
@@ -14,21 +13,23 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
  * Shows frames on the terminal, one every `refreshMs`, until q or Ctrl-C is pressed. Restores the terminal however it ends, also if a frame
- * cannot be rendered. Resolves to the exit code.
+ * cannot be rendered. Resolves to true if Ctrl-C or a signal ended it.
  */
-export async function showFrames(renderFrame: () => Promise<string>, refreshMs: number): Promise<number> {
+export async function showFrames(renderFrame: () => Promise<string>, refreshMs: number): Promise<boolean> {
   const ended = new AbortController();
   const closed = Promise.withResolvers<undefined>();
-  let exitCode: number = EXIT.done;
-  const end = (code: number): void => {
-    exitCode = code;
+  let isInterrupted = false;
+  const end = (): void => {
     closed.resolve(undefined);
     ended.abort();
   };
-  const interrupt = (): void => end(EXIT.interrupted);
+  const interrupt = (): void => {
+    isInterrupted = true;
+    end();
+  };
   using _keys = readKeys((key) => {
     if (key === CTRL_C) interrupt();
-    else if (key === 'q' || key === 'Q') end(EXIT.done);
+    else if (key === 'q' || key === 'Q') end();
   });
   for (const signal of SIGNALS) process.on(signal, interrupt);
   process.stdout.write(OPEN);
@@ -39,7 +40,7 @@ export async function showFrames(renderFrame: () => Promise<string>, refreshMs: 
       process.stdout.write(`${CLEAR}${fitFrame(frame)}`);
       await pause(refreshMs, undefined, { signal: ended.signal }).catch(() => undefined);
     }
-    return exitCode;
+    return isInterrupted;
   } finally {
     process.stdout.write(CLOSE);
     for (const signal of SIGNALS) process.off(signal, interrupt);

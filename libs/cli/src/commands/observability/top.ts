@@ -1,4 +1,5 @@
 import type { Client } from '@switchyard/client';
+import { EXIT } from '../../arguments/command.ts';
 import { showFrames } from '../../output/live-screen.ts';
 import { print, printAs } from '../../output/output.ts';
 import { renderFleet } from './fleet.ts';
@@ -15,7 +16,7 @@ export const top = reportCommand({
     if (output !== 'table') return printAs(output, await readFleet(call));
     const renderFrame = async (): Promise<string> => renderFleet(await readFleet(call));
     if (flags['once'] !== undefined || !process.stdout.isTTY) return print(await renderFrame());
-    return showFrames(renderFrame, REFRESH_MS);
+    return (await showFrames(renderFrame, REFRESH_MS)) ? EXIT.interrupted : EXIT.done;
   },
 });
 
