@@ -69,7 +69,7 @@ export async function transcribe(request: TranscriptionRequest, context: CallCon
     text: answer.text,
     ...(answer.language === undefined ? {} : { language: answer.language }),
     ...(answer.durationInSeconds === undefined ? {} : { durationMs: Math.round(answer.durationInSeconds * 1_000) }),
-    amounts: { ...readSeconds(answer.durationInSeconds, audio), ...readTokens(answer.usage) },
+    amounts: { ...readSeconds(answer.durationInSeconds, audio), ...readTokens('usage' in answer ? answer.usage : undefined) },
   };
 }
 

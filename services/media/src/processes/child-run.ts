@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcessWithoutNullStreams, type StdioOptions } from 'node:child_process';
 
 const MAX_STDERR_CHARS = 1_000;
 
@@ -29,7 +29,9 @@ export async function runChild({
   maxOutputBytes,
 }: ChildRunOptions): Promise<ChildRun> {
   signal.throwIfAborted();
-  const child = spawn(command, args, { stdio: ['pipe', 'pipe', 'pipe', ...descriptors], env: {}, detached: true, cwd: '/' });
+  const stdio: StdioOptions = ['pipe', 'pipe', 'pipe', ...descriptors];
+  // The types know the streams of a fixed list only.
+  const child = spawn(command, args, { stdio, env: {}, detached: true, cwd: '/' }) as ChildProcessWithoutNullStreams;
   let isTimeout = false;
   const kill = (): void => {
     if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
