@@ -4,7 +4,7 @@ import { runChild } from '../../services/media/src/processes/child-run.ts';
 import { createDocumentParser } from '../../services/media/src/processes/parser-process.ts';
 import { buildParserCommand, detectIsolation } from '../../services/media/src/processes/sandbox.ts';
 import { quantile } from '../statistics.ts';
-import { DOCUMENTS } from './sample-documents.ts';
+import { DOCUMENTS } from '../../services/media/src/bench/sample-documents.fixture.ts';
 
 /**
  * Time to read a document beside the bare library in a child of the same kind: the same sandbox and limits, a process for each document.
@@ -49,7 +49,7 @@ async function readOurs(_: string, bytes: Buffer): Promise<void> {
 }
 
 async function readBare(format: string, bytes: Buffer): Promise<void> {
-  const main = join(import.meta.dirname, 'bare-parser.ts');
+  const main = join(import.meta.dirname, '../../services/media/src/bench/bare-parser-main.ts');
   const { command, args } = buildParserCommand('parser-main.ts');
   const bareArgs = [...args.slice(0, -1), main, format].flatMap((arg) =>
     arg === '--permission' ? [arg, `--allow-fs-read=${main}`] : [arg],

@@ -1,6 +1,6 @@
 import { utils, write } from '@e965/xlsx';
-import { docx } from '../../services/media/src/parsers/formats/office-files.fixture.ts';
-import { createPdf } from '../../services/media/src/parsers/formats/pdf-files.fixture.ts';
+import { docx } from '../parsers/formats/office-files.fixture.ts';
+import { createPdf } from '../parsers/formats/pdf-files.fixture.ts';
 
 const SENTENCE = 'The train to the north leaves at nine in the morning and arrives before the shops have closed.';
 const LINES_PER_PAGE = 45;
