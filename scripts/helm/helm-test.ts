@@ -31,7 +31,7 @@ const say = (text: string): void => {
   process.stderr.write(`${text}\n`);
 };
 const tools = installTools(say);
-const failures: string[] = [];
+let failures = 0;
 const skipped: string[] = [];
 
 const sets = valueSets();
@@ -47,15 +47,13 @@ for (const [index, check] of checks.entries()) {
     continue;
   }
   const found = await timed(`${index + 1}/${checks.length} ${check.name}`, () => check.run({ tools, rendered }));
-  failures.push(...found.map((failure) => `${check.name}: ${failure}`));
+  for (const failure of found) say(`  ${failure}`);
+  failures += found.length;
 }
 
-for (const failure of failures) console.error(failure);
 for (const one of skipped) console.log(`Not run: ${one}.`);
-console.log(
-  `${checks.length - skipped.length} checks of ${sets.length} sets of values, ${skipped.length} not run, ${failures.length} failures`,
-);
-process.exitCode = failures.length === 0 ? 0 : 1;
+console.log(`${checks.length - skipped.length} checks of ${sets.length} sets of values, ${skipped.length} not run, ${failures} failures`);
+process.exitCode = failures === 0 ? 0 : 1;
 
 async function timed<T>(name: string, work: () => Promise<T>): Promise<T> {
   const begin = performance.now();
