@@ -28,7 +28,7 @@ export function compareGoldens(write: boolean): ChartCheck {
 
 /** A rendering that changes by itself would replace pods at every synchronization of Argo CD. */
 export const renderTwice: ChartCheck = {
-  name: 'two renderings',
+  name: 'repeat',
   async run({ tools, rendered }) {
     const failures = await forEachItem([...rendered], async ([set, text]) =>
       (await template(tools.helm, UMBRELLA, readValues(set))) === text ? [] : [`${set}: two renderings differ`],

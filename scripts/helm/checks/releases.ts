@@ -7,7 +7,7 @@ import type { ChartCheck } from './context.ts';
  * All parts together are the umbrella, which has no object of its own.
  */
 export const compareReleases: ChartCheck = {
-  name: 'charts alone',
+  name: 'releases',
   async run({ tools, rendered }) {
     const failures = await forEachItem([...rendered], async ([set, text]) => {
       const whole = describeObjects(parseObjects(text));
@@ -28,7 +28,7 @@ export const compareReleases: ChartCheck = {
 
 /** Helm 4 renders the same bytes as Helm 3, apart from comments and the order of objects. */
 export const compareHelmVersions: ChartCheck = {
-  name: 'Helm 4',
+  name: 'helm4',
   findObstacle: ({ helm4 }) => (helm4 === undefined ? 'helm4' : undefined),
   async run({ tools, rendered }) {
     const failures = await forEachItem([...rendered], async ([set, text]) => {

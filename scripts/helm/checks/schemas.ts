@@ -11,7 +11,7 @@ const OWN_LOCATION = '{{.ResourceKind}}.json';
 
 /** Strict schemas of the oldest and of the newest Kubernetes. One process per version reads each schema once. */
 export const validateSchemas: ChartCheck = {
-  name: 'schemas of Kubernetes',
+  name: 'schemas',
   findObstacle: ({ kubeconform, schemas }) => {
     if (kubeconform === undefined) return 'kubeconform';
     return schemas === undefined ? 'the schemas of Kubernetes' : undefined;

@@ -8,7 +8,7 @@ const SUITES = join(TESTS, 'suites');
 
 /** The suites of helm-unittest, one file per chart. They fake a cluster, which no golden can. */
 export const runSuites: ChartCheck = {
-  name: 'suites of helm-unittest',
+  name: 'suites',
   findObstacle: ({ helmUnittest }) => (helmUnittest === undefined ? 'helm-unittest' : undefined),
   async run({ tools }) {
     const failures = await forEachItem(readdirSync(SUITES), async (file) => {
