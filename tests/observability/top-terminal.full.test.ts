@@ -80,7 +80,7 @@ test('top shows a changed figure after a turn, and q restores the terminal', OPT
   await using terminal = await openTerminal(product, 'top');
   await terminal.see(/sessions +0, 0 ended badly[^]*turns +0\r\n/);
   await call(product, 'agent.execute', { message: 'hello' });
-  await terminal.see(/sessions +1, 0 ended badly[^]*turns +1: stop 1\r\n/);
+  await terminal.see(/sessions +1, 0 ended badly[^]*turns +1: completed 1\r\n/);
   terminal.press('xq');
   const output = await terminal.end();
   assert.match(output, /exit code 0\r\n$/);
