@@ -7,7 +7,7 @@ const SEARCHED_SHARE = 0.3;
 const SAMPLE_RATE = 16_000;
 const WAV_ENCODER = ['-ac', '1', '-ar', String(SAMPLE_RATE), '-c:a', 'pcm_s16le', '-f', 'wav'];
 /** Providers take files of 25 MB at most. A part of 20 minutes has 5 MB, and 38 MB as WAV. */
-const PART_ENCODER = ['-ac', '1', '-ar', '48000', '-c:a', 'libopus', '-b:a', '32k', '-application', 'voip', '-f', 'ogg'];
+const PART_ENCODER = ['-ac', '1', '-ar', String(SAMPLE_RATE), '-c:a', 'libopus', '-b:a', '32k', '-application', 'voip', '-f', 'ogg'];
 
 /** Converts any sound to a WAV file as speech models use it. */
 export async function toSpeechWav(bytes: Uint8Array, signal: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {

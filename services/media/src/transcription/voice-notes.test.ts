@@ -3,19 +3,17 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { createSource, putBlob } from '@switchyard/blob';
 import { encodeWav, readWavDurationMs } from '@switchyard/models';
-import { principal, startMediaUpstream, tempDir } from '@switchyard/testkit';
+import { startMediaUpstream, tempDir } from '@switchyard/testkit';
 import { convertAudio, hasFfmpeg } from '../conversion/ffmpeg.ts';
 import { testMedia } from '../media.fixture.ts';
 import { createFlac } from './flac-file.fixture.ts';
-import { readHeaderSeconds } from './header-duration.ts';
+import { readUploadedFile } from './uploaded-file.fixture.ts';
 import { measureAudio } from './split-audio.ts';
 
 const OPTIONS = { timeout: 60_000, skip: !hasFfmpeg() && 'ffmpeg is not installed' };
 const { signal } = new AbortController();
 const RATE = 8_000;
-const MAX_BUFFER = { maxBuffer: 50_000_000 };
 const TONE = encodeWav(
   Int16Array.from({ length: 2 * RATE }, (_, at) => 12_000 * Math.sin((2 * Math.PI * 440 * at) / RATE)),
   RATE,
@@ -28,20 +26,12 @@ function createAmr(frames: number): Buffer {
   return Buffer.concat([Buffer.from('#!AMR\n', 'latin1'), ...Array.from({ length: frames }, () => frame)]);
 }
 
-/** The file in the form of a request, and its type. */
-function readFile(body: Buffer): { name: string | undefined; bytes: Buffer } {
-  const start = body.indexOf('filename="');
-  const name = body.subarray(start + 'filename="'.length, body.indexOf('"', start + 'filename="'.length)).toString('latin1');
-  const from = body.indexOf('\r\n\r\n', start) + 4;
-  return { name, bytes: body.subarray(from, body.indexOf('\r\n--', from)) };
-}
-
 test('a voice note in AMR reaches a provider that does not take it as WAV', OPTIONS, async () => {
   await using upstream = await startMediaUpstream({ transcript: 'From an old phone.' });
   await using app = await testMedia({ env: { OPENAI_BASE_URL: `${upstream.origin}/v1` } });
   const result = await app.bus.call('audio.transcribe', { audio: createAmr(100).toString('base64'), mimeType: 'audio/ogg' });
   assert.equal('text' in result ? result.text : result.error, 'From an old phone.');
-  const { name, bytes } = readFile(upstream.requests[0]?.body ?? Buffer.alloc(0));
+  const { name, bytes } = readUploadedFile(upstream.requests[0]?.body ?? Buffer.alloc(0));
   assert.equal(name, 'audio.wav');
   assert.ok(Math.abs((readWavDurationMs(bytes) ?? 0) - 2_000) < 100, String(readWavDurationMs(bytes)));
 });
@@ -68,28 +58,6 @@ test('an M4A file whose index is at its end is measured and converted', OPTIONS,
   assert.ok(Math.abs(seconds - 2) < 0.2, String(seconds));
   const converted = await convertAudio(file, { output: ['-c:a', 'pcm_s16le', '-f', 'wav'], signal });
   assert.ok(converted.length > RATE);
-});
-
-test('a recording of 45 minutes is cut at its pauses, and the transcripts are joined', OPTIONS, async () => {
-  await using upstream = await startMediaUpstream({ transcript: 'A part.' });
-  await using app = await testMedia({ env: { OPENAI_BASE_URL: `${upstream.origin}/v1` } });
-  // A tone of 19 minutes before each pause of a second.
-  const tone = "aevalsrc='if(lt(mod(t,1141),1140),0.3*sin(2*PI*440*t),0)':s=8000:d=2700";
-  const long = execFileSync(
-    'ffmpeg',
-    ['-loglevel', 'error', '-f', 'lavfi', '-i', tone, '-c:a', 'flac', '-f', 'flac', 'pipe:1'],
-    MAX_BUFFER,
-  );
-  const blobs = (await app.host.blobs()).for(principal());
-  const { id } = await putBlob(blobs, createSource(long), { contentType: 'audio/wav' });
-  const { text, durationMs } = await app.bus.call('media.transcribe', { attachment_url: `/media/${id}` });
-  assert.deepEqual([text, durationMs], ['A part. A part. A part.', 6_000]);
-  const lengths = upstream.requests.map(({ body }) => readHeaderSeconds(readFile(body).bytes) ?? 0);
-  assert.deepEqual(
-    lengths.map((seconds) => Math.round(seconds / 10)),
-    [114, 114, 42],
-  );
-  assert.ok(upstream.requests.every(({ body }) => body.length < 25_000_000));
 });
 
 test('20 hours of silence are refused by their header before a provider is asked', OPTIONS, async () => {
