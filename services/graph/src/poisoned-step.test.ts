@@ -10,7 +10,7 @@ const FAILURES = 20;
 
 test('a step whose runs failed too often cancels its turn before it ends', async () => {
   await using app = await testGraph();
-  const { graphId } = await app.bus.call('graph.define', { nodes: [{ node_id: 'a', task: 'Work.' }] });
+  const { graphId } = await app.bus.call('graph.define', { nodes: [{ node_id: 'a', task: 'Work.', retries: 0 }] });
   const executed = app.bus.call('graph.execute', { graphId });
   const { idempotencyKey: stepId, turnId } = await app.turns.next();
 

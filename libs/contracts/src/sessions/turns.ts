@@ -232,7 +232,7 @@ export const turnOperations = {
     params: z.strictObject({}),
     result: z.object({ waiting: Count }),
     idempotent: true,
-    reads: true,
+    reads: true as const,
   },
   'turns.resume': {
     summary: 'Returns the progress of a turn to the client that started it.',

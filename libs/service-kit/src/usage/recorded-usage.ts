@@ -1,8 +1,9 @@
+import { MAX } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
-import type { UsageDocument } from './usage-document.ts';
+import { MAX_PAYLOADS, type UsageDocument } from './usage-document.ts';
 import type { UsageEvent } from './usage-recorder.ts';
 
-const PAGE_SIZE = 50;
+const PAGE_SIZE = Math.floor(MAX.few / MAX_PAYLOADS);
 
 export interface ListRecordedUsageOptions<E extends UsageEvent> {
   /** The event that announced the usage. */
@@ -34,8 +35,8 @@ export async function listRecordedUsage<E extends UsageEvent>(
 ): Promise<RecordedUsagePage<E>> {
   const options = { limit: PAGE_SIZE, ...(previous === undefined ? {} : { cursor: previous }) };
   const { items, cursor } = await documents.system().find({ at: { gte: since } }, { sort: [['at', 'asc']], ...options });
-  const entries = items.flatMap(({ tenant, at, payload }) =>
-    at === undefined || payload === undefined ? [] : [{ tenant, name: event, payload, at }],
+  const entries = items.flatMap(({ tenant, at, payload, payloads = payload ? [payload] : [] }) =>
+    at === undefined ? [] : payloads.map((one) => ({ tenant, name: event, payload: one, at })),
   );
   return { entries, ...(cursor === undefined ? {} : { cursor }) };
 }

@@ -2,13 +2,23 @@ import { collection, json } from '@switchyard/store';
 import { z } from 'zod';
 
 const instant = z.int().nonnegative();
+/** Bounds a document and a page of documents. */
+export const MAX_PAYLOADS = 20;
 
-/** Usage of a provider outside a durable turn. It carries its event through the outbox, and is kept for billing after the event log was lost. */
+const payload = z.record(z.string(), z.unknown());
+
+/**
+ * Usage of providers outside of durable turns that ended at about the same time. Its events leave through the outbox, and it is kept for
+ * billing after the event log was lost.
+ */
 export const UsageDocument = z.object({
   id: z.string(),
-  /** Time of the usage and payload of its event; absent on documents of earlier versions. */
+  /** Time of the write; absent on documents of earlier versions. */
   at: instant.optional(),
-  payload: json(z.record(z.string(), z.unknown())).optional(),
+  /** Payloads of the events. */
+  payloads: json(z.array(payload)).optional(),
+  /** Payload of the only event, on documents of earlier versions. */
+  payload: json(payload).optional(),
   forgetAt: instant,
 });
 export type UsageDocument = z.infer<typeof UsageDocument>;

@@ -2,9 +2,12 @@ import { ServiceError, type MediaUsagePurpose, type TurnUsage, type UsageOutcome
 import { mintId } from '@switchyard/security';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
-import type { UsageDocument } from './usage-document.ts';
+import { MAX_PAYLOADS, type UsageDocument } from './usage-document.ts';
 
 const RETENTION_MS = 86_400_000;
+
+/** Payload of a usage event. */
+type Payload = Record<string, unknown>;
 
 /** The events that contain usage outside a durable turn, with their purposes. */
 interface UsagePurposes {
@@ -39,37 +42,63 @@ export interface UsageRecorderDeps<E extends UsageEvent> {
   log: Pick<Logger, 'error'>;
 }
 
+/**
+ * Writes one document at a time for each tenant. Records that arrive during a write share the next document, so that a busy replica
+ * writes once for many calls.
+ */
 export function createUsageRecorder<E extends UsageEvent>({ event, documents, store, log }: UsageRecorderDeps<E>): UsageRecorder<E> {
-  const writes = new Set<Promise<void>>();
+  /** Payloads that wait for the running write, by tenant. */
+  const waiting = new Map<string, Payload[]>();
+  const writers = new Set<Promise<void>>();
 
-  async function write({ tenant, model, client, turnId, ...record }: UsageRecord<E>): Promise<void> {
-    const [id, now] = [mintId('spent'), store.now()];
-    const payload = {
-      id,
-      ...record,
-      model: `${model.provider}/${model.modelId}`,
-      ...(client === undefined ? {} : { client }),
-      ...(turnId === undefined ? {} : { turnId }),
-      finishedAt: now,
-    };
+  async function writeAll(tenant: string, payloads: Payload[]): Promise<void> {
+    while (payloads.length > 0) await write(tenant, payloads.splice(0, MAX_PAYLOADS));
+    waiting.delete(tenant);
+  }
+
+  async function write(tenant: string, payloads: Payload[]): Promise<void> {
+    const now = store.now();
     try {
-      const document = { id, at: now, payload, forgetAt: now + RETENTION_MS };
-      await documents.for({ tenant }).insert(document, { emit: [{ name: event, payload }], deferSync: true });
+      const document = { id: mintId('spent'), at: now, payloads, forgetAt: now + RETENTION_MS };
+      await documents.for({ tenant }).insert(document, { emit: payloads.map((payload) => ({ name: event, payload })) });
     } catch (err) {
       const hint = 'the log line contains the usage';
-      log.error({ err, tenant, usage: payload, errorKind: 'dependency', hint }, 'failed to record the usage of a provider');
+      for (const usage of payloads)
+        log.error({ err, tenant, usage, errorKind: 'dependency', hint }, 'failed to record the usage of a provider');
     }
   }
 
   return {
-    record(record) {
+    record({ tenant, ...record }) {
       if (record.usage.calls === 0) return;
-      const written = write(record).finally(() => writes.delete(written));
-      writes.add(written);
+      const payload = toPayload(record, store.now());
+      const before = waiting.get(tenant);
+      if (before) {
+        before.push(payload);
+        return;
+      }
+      const payloads = [payload];
+      waiting.set(tenant, payloads);
+      const written = writeAll(tenant, payloads).finally(() => writers.delete(written));
+      writers.add(written);
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all(writes);
+      await Promise.all(writers);
     },
+  };
+}
+
+function toPayload<E extends UsageEvent>(
+  { model, client, turnId, ...record }: Omit<UsageRecord<E>, 'tenant'>,
+  finishedAt: number,
+): Payload {
+  return {
+    id: mintId('spent'),
+    ...record,
+    model: `${model.provider}/${model.modelId}`,
+    ...(client === undefined ? {} : { client }),
+    ...(turnId === undefined ? {} : { turnId }),
+    finishedAt,
   };
 }
 

@@ -19,8 +19,8 @@ test('a run that failed too often cancels its turn before it ends', async () => 
   const fail = () => runs.for({ tenant: 'default' }).update({ runId, state: 'parked' }, { set: { attempts: FAILURES, dueAt: 1 } });
   while (!(await fail())) await sleep(POLL_MS);
 
-  const { status, error } = await app.nextEvent('scheduler:job_completed');
-  assert.deepEqual([status, error], ['error', 'the run failed too often; see the log']);
+  const { success, error } = await app.nextEvent('scheduler:job_completed');
+  assert.deepEqual([success, error], [false, 'the run failed too often; see the log']);
   assert.deepEqual(app.turns.cancelled, new Set([turnId]));
   await store.close();
 });
