@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { withDeadline } from './deadline.ts';
 
 const READ_TIMEOUT_MS = 3_000;
-/** Time between two readings, so that a session with databases is not slower after each call. */
+/** Time between two readings of databases that have content, so that a session is not slower after each call. */
 const MIN_INTERVAL_MS = 2_000;
 /** Bytes on disk of the databases of all origins. Larger ones are not read. */
 const MAX_DATABASE_BYTES = 4_194_304;
@@ -47,7 +47,7 @@ export interface DatabaseReaderOptions {
 export function createDatabaseReader({ context, restoredOrigins, restored }: DatabaseReaderOptions): DatabaseReader {
   const visited = new Set(restoredOrigins);
   let last: DatabaseState = { databases: restored, isCurrent: true };
-  let readAt = -Infinity;
+  let collectedAt = -Infinity;
   let isReading = false;
   let latest: Promise<unknown> = Promise.resolve();
 
@@ -83,7 +83,8 @@ export function createDatabaseReader({ context, restoredOrigins, restored }: Dat
     const read = async (): Promise<OriginDatabases[] | undefined> => {
       const bytes = await measure(page);
       if (bytes === 0) return [];
-      return bytes > MAX_DATABASE_BYTES ? undefined : collect();
+      if (bytes > MAX_DATABASE_BYTES) return undefined;
+      return collect().finally(() => (collectedAt = performance.now()));
     };
     // A page that does not answer delays the driver until it is closed. Calls do not wait that long.
     isReading = true;
@@ -103,10 +104,9 @@ export function createDatabaseReader({ context, restoredOrigins, restored }: Dat
     },
     async read() {
       const page = context.pages().find((open) => !open.isClosed());
-      if (!page || performance.now() - readAt < MIN_INTERVAL_MS) return last;
+      if (!page || performance.now() - collectedAt < MIN_INTERVAL_MS) return last;
       const found = visited.size <= MAX_ORIGINS && !isReading ? await start(page) : undefined;
       const isCurrent = found !== undefined && JSON.stringify(found).length <= MAX_DATABASE_CHARS;
-      readAt = performance.now();
       return (last = { databases: isCurrent && found ? found : last.databases, isCurrent });
     },
     getLast: () => last,
