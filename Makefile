@@ -5,7 +5,7 @@ BIN := node_modules/.bin
 TSC = $(NODE) node_modules/typescript-7/bin/tsc
 
 .DEFAULT_GOAL := help
-.PHONY: help start dashboard cluster cluster-stop check test test-full test-docker helm-test test-mcp test-documents test-speech chaos kube kube-stop kube-test bench fix lock generate service install install-run clean
+.PHONY: help start dashboard cluster cluster-stop check test test-full test-docker helm-test test-mcp test-documents test-speech test-browser-tasks chaos kube kube-stop kube-test bench fix lock generate service install install-run clean
 
 help: ## Shows this list.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -64,6 +64,9 @@ kube-test: install ## The charts on the Kubernetes of make kube. KUBE_TESTS="tes
 
 test-mcp: install ## The conformance suite of the Model Context Protocol, downloaded with npx.
 	$(NODE) tests/conformance/mcp-conformance.ts
+
+test-browser-tasks: install ## Tasks of MiniWoB++, downloaded with pip, through the methods of the browser.
+	SWITCHYARD_TEST_TASKS=all $(NODE) --test services/browser/src/miniwob/miniwob.full.test.ts
 
 test-documents: install ## The test corpus of Apache Tika, downloaded with Maven: words of 816 documents beside those of Tika.
 	$(NODE) tests/documents/main.ts

@@ -90,7 +90,7 @@ async function answerPost({ query, look, act }: TaskPage): Promise<void> {
   await act({ action: 'click', selector: `${post} ul .${name}` });
 }
 
-async function handleEmail({ query, look, act, click, enter }: TaskPage): Promise<void> {
+async function handleEmail({ query, look, act, enter }: TaskPage): Promise<void> {
   const sender = extract(query, /email by (.*?) and/);
   const thread = (await look('#main')).find({ name: new RegExp(sender), role: /generic|listitem/ });
   const [reply] = listQuoted(query);
@@ -100,7 +100,6 @@ async function handleEmail({ query, look, act, click, enter }: TaskPage): Promis
   await act({ action: 'click', selector: reply === undefined ? '#email .email-forward' : '#email .email-reply' });
   if (reply !== undefined) await enter(FIELD, reply);
   else await enter(FIELD, extract(query, /email to (.*?)\.?$/));
-  await click({ name: /^$/, role: 'generic' }).catch(() => undefined);
   await act({ action: 'click', selector: reply === undefined ? '#send-forward' : '#send-reply' });
 }
 

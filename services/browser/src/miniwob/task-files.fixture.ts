@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { access, mkdir, readFile, rename } from 'node:fs/promises';
+import { access, mkdir, readFile, rename, rm } from 'node:fs/promises';
 import type { RequestListener } from 'node:http';
 import { extname, join, normalize } from 'node:path';
 import { promisify } from 'node:util';
@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 const VERSION = '1.1.0';
 const HOME = join(import.meta.dirname, '../../../../.tools', `miniwob-${VERSION}`);
 const PAGES = join(HOME, 'miniwob', 'html');
-const DOWNLOAD_TIMEOUT_MS = 60_000;
+const DOWNLOAD_TIMEOUT_MS = 150_000;
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -28,11 +28,15 @@ export async function fetchTaskFiles(): Promise<string> {
   if (isFetched) return PAGES;
   const folder = `${HOME}-${process.pid}.tmp`;
   await mkdir(folder, { recursive: true });
-  const options = { cwd: folder, timeout: DOWNLOAD_TIMEOUT_MS };
-  await run('python3', ['-m', 'pip', 'download', '--quiet', '--no-deps', '--dest', '.', `miniwob==${VERSION}`], options);
-  await run('python3', ['-m', 'zipfile', '-e', `miniwob-${VERSION}-py3-none-any.whl`, '.'], options);
-  await rename(folder, HOME);
-  return PAGES;
+  try {
+    const options = { cwd: folder, timeout: DOWNLOAD_TIMEOUT_MS };
+    await run('python3', ['-m', 'pip', 'download', '--quiet', '--no-deps', '--dest', '.', `miniwob==${VERSION}`], options);
+    await run('python3', ['-m', 'zipfile', '-e', `miniwob-${VERSION}-py3-none-any.whl`, '.'], options);
+    await rename(folder, HOME);
+    return PAGES;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 }
 
 /** Serves the pages. Each task is the same in each run, and has no time limit, which a busy machine would exceed. */

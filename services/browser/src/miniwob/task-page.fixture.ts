@@ -5,7 +5,7 @@ import type { Params, Result } from '@switchyard/contracts';
 type Action = Params<'browser.act'>;
 type Caller = Pick<Bus, 'call'>;
 
-const MAX_LOOKS = 40;
+const MAX_LOOKS = 15;
 const LOOK_INTERVAL_MS = 100;
 
 /** What an element of a snapshot is searched by. The name is the whole one, or matches the expression. */
