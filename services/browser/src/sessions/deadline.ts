@@ -31,11 +31,14 @@ export function isClosed(error: unknown): boolean {
 }
 
 /**
- * Whether the driver threw the error. It throws plain errors; their messages begin with the method that failed, but only where the driver
- * finds it in the stack. Defects of this service are errors of other classes, and those of Node.js have a code.
+ * Whether the driver threw the error. Its messages begin with the method that failed, but only where the driver finds it in the stack.
+ * Its other errors are plain, while defects of this service are errors of other classes, and those of Node.js have a code.
  */
 function isDriverFailure(error: unknown): boolean {
-  return isTimeout(error) || (error instanceof Error && Object.getPrototypeOf(error) === Error.prototype && !('code' in error));
+  if (isTimeout(error)) return true;
+  if (!(error instanceof Error)) return false;
+  const isPlain = Object.getPrototypeOf(error) === Error.prototype && !('code' in error);
+  return isPlain || /^[a-zA-Z]+\.[a-zA-Z]+: /.test(error.message);
 }
 
 /**
