@@ -11,6 +11,7 @@ test('failures of the driver are UNAVAILABLE and retryable', () => {
     new Error('Protocol error (Target.getTargetInfo): No target with given id found'),
     new Error('frame.evaluateHandle: Frame was detached\nCall log:\n  - waiting'),
     Object.assign(new Error('page.screenshot: Timeout 5000ms exceeded.'), { name: 'TimeoutError' }),
+    new (class extends Error {})('frame.evaluateHandle: Execution context was destroyed'),
     new PageUnresponsive(),
   ]) {
     const error = convertDriverFailure(failure);
