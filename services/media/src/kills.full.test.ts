@@ -121,17 +121,20 @@ test('100 jobs end while replicas are killed, and nothing is left of the killed 
     }
   }
 
+  const workers = Promise.all(Array.from({ length: CLIENTS }, work));
+
   async function kill(): Promise<void> {
     for (let kills = 0; kills < KILLS; kills++) {
       const goal = ((kills + 1) * total) / (KILLS + 2);
-      while (done < goal) await upstream.nextRequest();
-      await upstream.nextRequest(); // a call is open at the provider
+      // Then a call is open at the provider.
+      do await Promise.race([upstream.nextRequest(), workers]);
+      while (done < goal);
       await replicas.shift()?.end('SIGKILL');
       replicas.push(await startReplica());
     }
   }
 
-  await Promise.all([kill(), ...Array.from({ length: CLIENTS }, work)]);
+  await Promise.all([kill(), workers]);
   assert.equal(done, 100);
   assert.ok(failures > 0, 'no kill ended a call');
   assert.equal(new Set(paths).size, SPEECHES, 'each key has one file');
