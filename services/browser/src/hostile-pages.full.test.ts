@@ -11,7 +11,7 @@ test('a page with an endless loop ends with a typed error, and the next call wor
     '/endless': (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).write('<p>more'),
     '/alerts': '<title>Alerts</title><script>alert("one"); confirm("two")</script>',
   });
-  await using app = await testBrowser({ settings: { browser: { timeoutMs: 2_000 } } });
+  await using app = await testBrowser({ settings: { browser: { timeoutMs: 6_000 } } });
   await app.bus.call('browser.navigate', { url: 'http://site.example/loop' });
   const looped = await app.bus.call('browser.act', { action: 'click', selector: 'button' });
   if (looped.ok) await assert.rejects(app.bus.call('browser.snapshot', {}), { code: 'DEADLINE_EXCEEDED', message: /tab_1 was closed/ });
@@ -33,7 +33,7 @@ test('an endless body and a chain of redirects end with a typed error', TIMEOUT,
       response.writeHead(302, { location: hops === 40 ? '/' : `/${hops + 1}` }).end();
     },
   });
-  await using app = await testBrowser({ settings: { browser: { timeoutMs: 2_000 } } });
+  await using app = await testBrowser({ settings: { browser: { timeoutMs: 6_000 } } });
   const navigate = (path: string) => app.bus.call('browser.navigate', { url: `http://site.example${path}` });
   await assert.rejects(navigate('/1'), { code: 'UNAVAILABLE', message: /ERR_TOO_MANY_REDIRECTS/, retryable: false });
   await assert.rejects(navigate('/body'), { code: 'DEADLINE_EXCEEDED' });
