@@ -32,7 +32,7 @@ test('endless dialogs end with a typed answer, and the next call works', TIMEOUT
     '/': '<title>Fine</title>',
     '/alerts': '<title>Alerts</title><button onclick="for (;;) alert(1)">alert</button>',
   });
-  await using app = await testBrowser({ settings: { browser: { timeoutMs: 2_000 } } });
+  await using app = await testBrowser({ settings: { browser: { timeoutMs: 6_000 } } });
   await app.bus.call('browser.navigate', { url: 'http://site.example/alerts' });
   const { dialogs = [] } = await app.bus.call('browser.act', { action: 'click', selector: 'button' });
   assert.equal(dialogs[0], 'alert accepted: 1');
