@@ -41,6 +41,20 @@ test('an endless body and a chain of redirects end with a typed error', TIMEOUT,
   assert.equal((await navigate('/')).title, 'Fine');
 });
 
+test('endless dialogs end with a typed answer, and the next call works', TIMEOUT, async () => {
+  await using _outside = await startOutside({
+    '/': '<title>Fine</title>',
+    '/alerts': '<title>Alerts</title><button onclick="for (;;) alert(1)">alert</button>',
+  });
+  await using app = await testBrowser({ settings: { browser: { timeoutMs: 6_000 } } });
+  await app.bus.call('browser.navigate', { url: 'http://site.example/alerts' });
+  const { dialogs = [] } = await app.bus.call('browser.act', { action: 'click', selector: 'button' });
+  assert.equal(dialogs[0], 'alert accepted: 1');
+  const read = app.bus.call('browser.snapshot', {});
+  await read.catch((error: { code?: string }) => assert.match(error.code ?? '', /DEADLINE_EXCEEDED|FAILED_PRECONDITION|UNAVAILABLE/));
+  assert.equal((await app.bus.call('browser.navigate', { url: 'http://site.example/' })).title, 'Fine');
+});
+
 test('a killed Chromium fails one call at most, and the next one works', TIMEOUT, async () => {
   await using _outside = await startOutside({ '/': '<title>Fine</title>' });
   await using app = await testBrowser();

@@ -26,17 +26,3 @@ test('dialogs, file choosers and permission prompts do not block a page', TIMEOU
   assert.equal((await click('#leave')).ok, true);
   assert.equal((await app.bus.call('browser.navigate', { url: `${site}/second` })).title, 'Second');
 });
-
-test('endless dialogs end with a typed answer, and the next call works', TIMEOUT, async () => {
-  await using _outside = await startOutside({
-    '/': '<title>Fine</title>',
-    '/alerts': '<title>Alerts</title><button onclick="for (;;) alert(1)">alert</button>',
-  });
-  await using app = await testBrowser({ settings: { browser: { timeoutMs: 6_000 } } });
-  await app.bus.call('browser.navigate', { url: 'http://site.example/alerts' });
-  const { dialogs = [] } = await app.bus.call('browser.act', { action: 'click', selector: 'button' });
-  assert.equal(dialogs[0], 'alert accepted: 1');
-  const read = app.bus.call('browser.snapshot', {});
-  await read.catch((error: { code?: string }) => assert.match(error.code ?? '', /DEADLINE_EXCEEDED|FAILED_PRECONDITION|UNAVAILABLE/));
-  assert.equal((await app.bus.call('browser.navigate', { url: 'http://site.example/' })).title, 'Fine');
-});
