@@ -44,8 +44,8 @@ check: install ## Types, lint, format, boundaries, dead code, contracts, protos.
 test: install ## The quick tests of both profiles, in at most ten minutes on two cores. TESTS="libs/bus/**/*.test.ts" narrows them.
 	$(NODE) scripts/test/main.ts quick "$(TESTS)"
 
-test-full: install ## All tests, in at most forty minutes on two cores. SHARD=1/4 runs a quarter of them.
-	$(NODE) scripts/test/main.ts full "--shard=$(SHARD)" "$(TESTS)"
+test-full: install ## All tests, in at most forty minutes on two cores. SHARD=1/4 runs a quarter of them, AFTER=test only what make test left out.
+	$(NODE) scripts/test/main.ts full "--shard=$(SHARD)" $(if $(filter test,$(AFTER)),--without-quick) "$(TESTS)"
 
 test-docker: install ## The tests of docker-compose.yml. They need Docker and its images.
 	$(NODE) scripts/test/main.ts docker

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { classifyFile, sharesCluster } from './classify-file.ts';
+import { classifyFile, isSameInQuick, sharesCluster } from './classify-file.ts';
 
 const classify = (files: Record<string, string>, clusters = true): string =>
   classifyFile(Object.keys(files)[0] ?? '', { read: (file) => files[file], clusters });
@@ -64,4 +64,12 @@ test('sharesCluster finds suites that use the cluster of the test run', () => {
     sharesCluster('a', () => '{}'),
     false,
   );
+});
+
+test('isSameInQuick excludes full files, clusters and tests that read the suite', () => {
+  const isSame = (file: string, text: string): boolean => isSameInQuick(file, (path) => (path === file ? text : undefined));
+  assert.equal(isSame('a.test.ts', "test('a', () => {});"), true);
+  assert.equal(isSame('a.full.test.ts', "test('a', () => {});"), false);
+  assert.equal(isSame('a.test.ts', "onEachProfile('a', define);"), false);
+  assert.equal(isSame('a.test.ts', 'const seeds = isQuick() ? 10 : 100;'), false);
 });

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
+import { belongsTo } from './find-files.ts';
 
 /**
  * How a test file runs: `shared` with others in one process, `own` in a process of its own, or `cluster` in a process of its own that
@@ -49,6 +50,15 @@ export function classifyFile(file: string, { read = readText, clusters }: Classi
   if (ALONE.test(read(file) ?? '')) return 'alone';
   if (clusters && texts.some((text) => CLUSTER.test(text))) return 'cluster';
   return texts.some((text) => OWN_PROCESS.some((pattern) => pattern.test(text))) ? 'own' : 'shared';
+}
+
+/** A test that does more in `make test-full` than in `make test`. */
+const READS_SUITE = /\bisQuick\b|\bSWITCHYARD_TEST_SUITE\b/;
+
+/** Whether a file runs in `make test-full` as it does in `make test`: without a cluster, and with the same tests. */
+export function isSameInQuick(file: string, read = readText): boolean {
+  if (!belongsTo(file, 'quick')) return false;
+  return ![...collect(file, read).values()].some((text) => CLUSTER.test(text) || READS_SUITE.test(text));
 }
 
 function collect(file: string, read: (file: string) => string | undefined, into = new Map<string, string>()): Map<string, string> {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { findRedisServer } from '@switchyard/testkit';
-import { classifyFile, sharesCluster } from './classify-file.ts';
+import { classifyFile, isSameInQuick, sharesCluster } from './classify-file.ts';
 import { openDurations } from './durations.ts';
 import { findFiles } from './find-files.ts';
 import { parseOptions } from './options.ts';
@@ -12,7 +12,7 @@ import { progressLine, slowestFiles, summary } from './report.ts';
 import { fileDurations, runUnit, type UnitResult } from './run-unit.ts';
 import { startServers } from './servers.ts';
 
-// The test runner: node scripts/test/main.ts [quick|full|docker] [--shard=1/4] [pattern…]
+// The test runner: node scripts/test/main.ts [quick|full|docker] [--shard=1/4] [--without-quick] [pattern…]
 
 const MIN_FILES = 60;
 /** Limit of a file in the quick suite on a processor of its own. Slower files are named *.full.test.ts. */
@@ -24,8 +24,8 @@ const MAX_SHARED_FILE_MS = (MAX_QUICK_FILE_MS * SLOTS) / availableParallelism();
 /** A quick run that takes longer had not the whole machine, so the times of its files say little and fail nothing. */
 const MAX_QUICK_RUN_MS = 600_000;
 
-const { suite, patterns, shard } = parseOptions(process.argv.slice(2));
-const files = findFiles(suite, patterns);
+const { suite, patterns, shard, withoutQuick } = parseOptions(process.argv.slice(2));
+const files = findFiles(suite, patterns).filter((file) => !withoutQuick || !isSameInQuick(file));
 if (files.length < (patterns.length > 0 || suite === 'docker' ? 1 : MIN_FILES)) {
   console.error(`Only ${files.length} test files match ${suite} ${patterns.join(' ')}. A run that tests little must not pass.`);
   process.exit(1);

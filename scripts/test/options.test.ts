@@ -10,6 +10,7 @@ test('parseOptions reads suite, shard and patterns', () => {
   const shard = { index: 2, count: 4 };
   assert.deepEqual(parseOptions(['full', '--shard=2/4', 'libs/**/*.test.ts']), { suite: 'full', shard, patterns: ['libs/**/*.test.ts'] });
   assert.deepEqual(parseOptions(['full', '--shard=']), { suite: 'full', patterns: [] });
+  assert.deepEqual(parseOptions(['full', '--without-quick']), { suite: 'full', patterns: [], withoutQuick: true });
 });
 
 test('parseOptions rejects a shard outside of its count and unknown options', () => {

@@ -7,6 +7,8 @@ export interface RunOptions {
   patterns: readonly string[];
   /** Runs one of `count` parts of the files. */
   shard?: { index: number; count: number };
+  /** Leaves out the files that `make test` runs in the same way. */
+  withoutQuick?: boolean;
 }
 
 const SUITES: readonly Suite[] = ['quick', 'full', 'docker'];
@@ -16,13 +18,15 @@ export function parseOptions(args: readonly string[]): RunOptions {
   let suite: Suite = 'quick';
   let shard: RunOptions['shard'];
   const patterns: string[] = [];
+  let withoutQuick = false;
   for (const argument of args.filter((text) => text !== '')) {
     if (SUITES.includes(argument as Suite)) suite = argument as Suite;
     else if (argument.startsWith('--shard=')) shard = parseShard(argument.slice('--shard='.length));
+    else if (argument === '--without-quick') withoutQuick = true;
     else if (argument.startsWith('-')) throw new Error(`Unknown option ${argument}`);
     else patterns.push(argument);
   }
-  return { suite, patterns, ...(shard === undefined ? {} : { shard }) };
+  return { suite, patterns, ...(shard === undefined ? {} : { shard }), ...(withoutQuick ? { withoutQuick } : {}) };
 }
 
 function parseShard(text: string): RunOptions['shard'] {

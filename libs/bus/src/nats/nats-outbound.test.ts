@@ -73,6 +73,7 @@ test('buffers messages that were queued just before a disconnect', async () => {
   outbound.publish({ subject: 'request', data: Buffer.from(''), expires: performance.now() + 5 });
   outbound.publish({ subject: 'event', data: Buffer.from('') });
   to.protocol.connected = false;
+  await nextTurn(); // the flush of this turn finds no connection
   await new Promise((resolve) => setTimeout(resolve, 10));
   to.protocol.connected = true;
   outbound.flush();
