@@ -10,7 +10,7 @@ import { onEachProfile } from './profiles.ts';
 const LONG = JSON.stringify([{ text: 'so far ' }, { wait: 60_000 }, { text: 'never said' }]);
 const SHORT = JSON.stringify([{ text: 'answered' }]);
 /** Time until the next turn has its answer, on a busy machine. */
-const DEADLINE_MS = 5_000;
+const DEADLINE_MS = 20_000;
 
 interface Cancelled {
   cancelled: boolean;

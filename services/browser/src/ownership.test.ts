@@ -18,7 +18,7 @@ test('opens the same tabs with cookies and storage after a restart, and reports 
   });
   /** The page writes its title when its database has answered. */
   const waitForNote = ({ bus }: Awaited<ReturnType<typeof testBrowser>>): Promise<void> =>
-    t.waitFor(async () => assert.equal((await bus.call('browser.tabs', {})).tabs[0]?.title, 'third of 2'), { timeout: 10_000 });
+    t.waitFor(async () => assert.equal((await bus.call('browser.tabs', {})).tabs[0]?.title, 'third of 2'), { timeout: 60_000 });
   {
     await using app = await testBrowser({ data: data.path });
     await app.bus.call('browser.open', {});

@@ -135,7 +135,7 @@ describe('closing', () => {
     assert.equal(((await stopped) as { code: string }).code, 'CANCELLED', 'the handler is cancelled');
   });
 
-  test('does not wait for a connection without a request', { timeout: 10_000 }, async () => {
+  test('does not wait for a connection without a request', { timeout: 60_000 }, async () => {
     await using gateway = await startTestGateway();
     const { hostname, port } = new URL(gateway.url);
     const sockets = [1, 2].map(() => connect(Number(port), hostname));

@@ -314,7 +314,7 @@ test('routing.defaultAgentId replaces the default agent', async () => {
   assert.ok(await app.bus.call('agents.delete', { agentId: 'default' }));
 });
 
-test('projects all agents again after the server lost its store', { timeout: 20_000 }, async (t) => {
+test('projects all agents again after the server lost its store', { timeout: 60_000 }, async (t) => {
   await using stack = new AsyncDisposableStack();
   const server = await startNatsServer();
   stack.defer(() => server.stop());

@@ -114,7 +114,7 @@ test('with overlap cancel a later run cancels the earlier one, which counts as n
 
 test(
   'with overlap cancel and all slots full a new run gets a slot as soon as the cancelled run has ended',
-  { timeout: 10_000 },
+  { timeout: 60_000 },
   async () => {
     await using app = await testScheduler({ settings: { scheduler: { cron: { maxConcurrentRuns: 1 } } } });
     await app.bus.call('cron.add', { ...rare, overlap: 'cancel' });
@@ -150,7 +150,7 @@ test(
   },
 );
 
-test('with overlap cancel a new run runs although the turn of the earlier one no longer exists', { timeout: 10_000 }, async () => {
+test('with overlap cancel a new run runs although the turn of the earlier one no longer exists', { timeout: 60_000 }, async () => {
   await using app = await testScheduler();
   await app.bus.call('cron.add', { ...rare, overlap: 'cancel' });
   await app.bus.call('cron.run', { name: 'tick' });

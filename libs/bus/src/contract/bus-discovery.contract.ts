@@ -57,9 +57,15 @@ export function discoveryContract({ withBuses }: BusFixture): void {
       await owner.serve(contracts.secrets, {}, { version, replica: 'a' });
       const asker = await join({ service: 'gateway' });
       await asker.discover({ requiredServices: ['secrets'] });
-      const requestCount = performance.now();
+      // A busy machine lengthens some attempts. Without the required services, each would last the whole window of 250 ms.
+      let shortest = Infinity;
+      for (let attempt = 0; attempt < 10 && shortest >= 200; attempt += 1) {
+        const startedAt = performance.now();
+        await asker.discover({ requiredServices: ['secrets'] });
+        shortest = Math.min(shortest, performance.now() - startedAt);
+      }
+      assert.ok(shortest < 200, 'resolves with the last response');
       const found = await asker.discover({ requiredServices: ['secrets'] });
-      assert.ok(performance.now() - requestCount < 200, 'resolves with the last response');
       assert.deepEqual(
         found.map(({ replica }) => replica),
         ['a'],

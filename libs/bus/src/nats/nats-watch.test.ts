@@ -52,7 +52,7 @@ async function eventually(isTrue: () => boolean | Promise<boolean>): Promise<voi
   while (!(await isTrue())) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-test('a watch stopped during its recreation leaves no subscription and no consumer', { skip: OFF, timeout: 20_000 }, async (t) => {
+test('a watch stopped during its recreation leaves no subscription and no consumer', { skip: OFF, timeout: 60_000 }, async (t) => {
   const { watch, manager, subscriptions, consumers, cut, link } = await scene(t);
   const before = subscriptions();
   const asked = Promise.withResolvers<void>();
@@ -78,7 +78,7 @@ test('a watch stopped during its recreation leaves no subscription and no consum
   assert.equal(await consumers(), 0);
 });
 
-test('a watch stopped during an outage is not recreated', { skip: OFF, timeout: 20_000 }, async (t) => {
+test('a watch stopped during an outage is not recreated', { skip: OFF, timeout: 60_000 }, async (t) => {
   const { watch, server, subscriptions, link } = await scene(t);
   const before = subscriptions();
   const stopping = await watch();
@@ -92,7 +92,7 @@ test('a watch stopped during an outage is not recreated', { skip: OFF, timeout: 
   assert.equal(subscriptions(), before);
 });
 
-test('stopped watches leave no consumers on the server', { skip: OFF, timeout: 20_000 }, async (t) => {
+test('stopped watches leave no consumers on the server', { skip: OFF, timeout: 60_000 }, async (t) => {
   const { watch, consumers } = await scene(t);
   const staying = await watch();
   for (let n = 0; n < 20; n++) (await watch()).stop();

@@ -14,7 +14,7 @@ const TEXT = event({ choices: [{ index: 0, delta: { content: 'hello' }, finish_r
 const FINISH = event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] });
 const USAGE = event({ choices: [], usage: { prompt_tokens: 9, completion_tokens: 4 } });
 /** Maximum time from the finish reason to the end of the answer. */
-const MAX_END_MS = 2_000;
+const MAX_END_MS = 10_000;
 
 /** Starts a provider whose responses the test controls. */
 async function startProvider(answer: (response: ServerResponse) => void, type: string) {

@@ -5,7 +5,7 @@ import { startUpstream, type UpstreamBehaviour } from '@switchyard/testkit';
 import { against, request, run, TEXT } from '../models.fixture.ts';
 import type { ModelPart } from '../index.ts';
 
-const CANCELLED_WITHIN_MS = 100;
+const CANCELLED_WITHIN_MS = 2_000;
 
 function getText(parts: readonly ModelPart[]): string {
   return parts.map((part) => (part.type === 'text' ? part.text : '')).join('');

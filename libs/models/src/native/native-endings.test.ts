@@ -5,7 +5,7 @@ import { NATIVE_WIRES, startNativeUpstream, type NativeReply, type NativeUpstrea
 import { KEY, open, request, run } from '../models.fixture.ts';
 import type { ModelRequest, Models } from '../index.ts';
 
-const CANCELLED_WITHIN_MS = 100;
+const CANCELLED_WITHIN_MS = 2_000;
 const UP = { provider: 'up', modelId: 'small' };
 
 function against({ url }: Pick<NativeUpstream, 'url'>, type: NativeWire): Models {

@@ -121,7 +121,7 @@ test('ignores writes after a disconnect', async () => {
   await new Promise(setImmediate);
 });
 
-test('calls onClose of a waiting pipelined response when the connection closes', { timeout: 5_000 }, async () => {
+test('calls onClose of a waiting pipelined response when the connection closes', { timeout: 60_000 }, async () => {
   const closed: string[] = [];
   const bothClosed = Promise.withResolvers<void>();
   const secondOpened = Promise.withResolvers<void>();

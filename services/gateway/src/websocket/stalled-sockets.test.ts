@@ -20,7 +20,7 @@ async function fillBuffers({ gateway: { connections } }: TestGateway): Promise<v
   }
 }
 
-test('closes a connection whose client does not read', { timeout: 20_000 }, async () => {
+test('closes a connection whose client does not read', { timeout: 60_000 }, async () => {
   await using gateway = await startTestGateway({ settings: { stallTimeoutMs: 100 } });
   const { socket } = await gateway.connect();
   socket.pause();
@@ -30,7 +30,7 @@ test('closes a connection whose client does not read', { timeout: 20_000 }, asyn
   await once(socket, 'close');
 });
 
-test('closes a connection whose client does not complete a message', { timeout: 20_000 }, async () => {
+test('closes a connection whose client does not complete a message', { timeout: 60_000 }, async () => {
   await using gateway = await startTestGateway({ settings: { requestTimeoutMs: 100 } });
   const [idle, slow] = [await gateway.connect(), await gateway.connect()];
   slow.socket.send('[', { fin: false });
@@ -57,7 +57,7 @@ for (const [name, stall] of [
   ['does not read', (gateway) => fillBuffers(gateway)],
   ['does not complete a message', async (_gateway, socket) => socket.send('[', { fin: false })],
 ] satisfies [string, (gateway: TestGateway, socket: WebSocket) => Promise<void>][])
-  test(`a connection whose client ${name} gives its place to a new one after five seconds`, { timeout: 20_000 }, async () => {
+  test(`a connection whose client ${name} gives its place to a new one after five seconds`, { timeout: 60_000 }, async () => {
     await using gateway = await startTestGateway({ settings: { maxConnectionsPerToken: 1 } });
     const { socket } = await gateway.connect(SECRETS.rpc);
     socket.pause();

@@ -12,7 +12,7 @@ import { principal, resolveSecrets, testService, type TestService } from '@switc
 import { registry } from '../service.ts';
 
 const KEY = 'the key of the webhook';
-const TIMEOUT = { timeout: 20_000 };
+const TIMEOUT = { timeout: 60_000 };
 
 interface PublishedVersion {
   headers: Record<string, unknown>;

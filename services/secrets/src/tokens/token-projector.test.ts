@@ -110,7 +110,7 @@ async function lose(app: TestService, restart: () => Promise<void>, signal: Abor
 
 const ENV = { SWITCHYARD_TOKEN: 'e'.repeat(40) };
 
-test('publishes all tokens again after the server lost its store', { timeout: 20_000 }, async (t) => {
+test('publishes all tokens again after the server lost its store', { timeout: 60_000 }, async (t) => {
   await using stack = new AsyncDisposableStack();
   const server = await startNatsServer();
   stack.defer(() => server.stop());
@@ -120,7 +120,7 @@ test('publishes all tokens again after the server lost its store', { timeout: 20
   assert.deepEqual(keys, ['default.env', TOKENS_COMPLETE_KEY], 'and the completion entry last');
 });
 
-test('tokens.create waits for gateways that were connected before the server lost its store', { timeout: 20_000 }, async (t) => {
+test('tokens.create waits for gateways that were connected before the server lost its store', { timeout: 60_000 }, async (t) => {
   await using stack = new AsyncDisposableStack();
   const server = await startNatsServer();
   stack.defer(() => server.stop());

