@@ -1,3 +1,4 @@
+// alone: turns must answer within their deadline after an outage
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type Server } from 'node:net';

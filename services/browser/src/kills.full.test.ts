@@ -1,3 +1,4 @@
+// alone: two replicas with two browsers use the whole machine
 import assert from 'node:assert/strict';
 import type { RequestListener } from 'node:http';
 import { test } from 'node:test';

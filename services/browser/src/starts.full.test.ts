@@ -1,3 +1,4 @@
+// alone: measures the growth of the heap over many starts
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
