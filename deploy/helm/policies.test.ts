@@ -5,7 +5,7 @@ import { readGolden } from '../../scripts/helm/read-goldens.ts';
 import { valueSets, type KubernetesObject } from '../../scripts/helm/render.ts';
 import { serviceCharts } from '../../scripts/generate/helm/services.ts';
 
-// Who reaches whom by the rendered network policies. tests/kube/policies.kube.test.ts tries the same with enforced policies.
+// Tests which pods the rendered network policies connect. tests/kube/policies.kube.test.ts tries the same with enforced policies.
 
 interface Pod extends PolicyPod {
   name: string;

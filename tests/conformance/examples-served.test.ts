@@ -34,7 +34,7 @@ after(async () => {
   await upstream[Symbol.asyncDispose]();
 });
 
-/** What the examples of a method need beside the examples before it. */
+/** Preparations that the examples of a method need beside the examples before it. */
 const PREPARATIONS: Partial<Record<string, () => Promise<void>>> = { 'graph.cancel': startEndlessGraph };
 
 /** Executes a graph whose only node waits for a model that does not answer. */

@@ -3,6 +3,7 @@ export * from './definition/errors.ts';
 export * from './values/principal.ts';
 export * from './values/blob-ref.ts';
 export { maxKeys } from './values/max-keys.ts';
+export { UNSAFE_KEYS } from './values/safe-keys.ts';
 export { MAX } from './values/sizes.ts';
 export * from './definition/subjects.ts';
 export { isOauthTokenName, oauthTokenName } from './values/oauth-token.ts';

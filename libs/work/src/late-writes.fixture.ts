@@ -32,7 +32,7 @@ export interface StageReplica {
 export interface Stage {
   clock: { now: number };
   replica(owner: string): StageReplica;
-  /** Adds a task that is due after this time. Of tasks with equal times the first one starts first. */
+  /** Adds a task that is due after this time. Tasks with equal times start in the order of their insertion. */
   add(replica: StageReplica, taskId: string, afterMs?: number): Promise<void>;
   getTask(taskId: string): Task;
   getRoom(): RoomDocument | undefined;

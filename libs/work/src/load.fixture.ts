@@ -75,7 +75,7 @@ export async function recordEvents(store: Store, file: string): Promise<void> {
   });
 }
 
-/** What a replica did, or an event that it published. */
+/** An action of a replica, or an event that it published. */
 export interface Entry {
   what: 'start' | 'act' | 'event';
   taskId: string;

@@ -1,6 +1,6 @@
 import type { ChartTools } from '../tools.ts';
 
-/** What every check of the charts gets. */
+/** The input of every check of the charts. */
 export interface CheckContext {
   tools: ChartTools;
   /** The rendering of the umbrella chart by the set of values. */

@@ -4,7 +4,7 @@ import type { ChartCheck } from './context.ts';
 
 /**
  * A release of one chart consists of the same objects as its part of the umbrella, so a service can move between them without a new pod.
- * All parts together are the umbrella, which has no object of its own.
+ * The umbrella consists of all parts and adds no object.
  */
 export const compareReleases: ChartCheck = {
   name: 'releases',

@@ -49,7 +49,7 @@ export interface BlobBackend {
   /** Fails `BLOB_KEPT` if the blob has an owner. */
   remove(key: BlobKey): Promise<void>;
   /**
-   * Sets owner and expiry time durably. Of two owners the first one wins and the other fails `BLOB_OWNED`. Returns undefined if the blob
+   * Sets owner and expiry time durably. The first of two owners wins and the other fails `BLOB_OWNED`. Returns undefined if the blob
    * does not exist or is expired.
    */
   keep(key: BlobKey, options: BackendKeepOptions): Promise<KeptBlob | undefined>;

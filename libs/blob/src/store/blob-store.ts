@@ -72,7 +72,7 @@ export interface ListKeptOptions {
 /** Default of `ListKeptOptions.limit`. */
 export const LIST_PAGE_SIZE = 100;
 
-/** What a tenant keeps, and its quota. */
+/** The kept bytes of a tenant, and its quota. */
 export interface KeptUsage {
   blobs: number;
   bytes: number;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 
-const UNSAFE_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+/** Names that reach into the prototype of an object when it is merged. */
+export const UNSAFE_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
  * Refuses names that would reach into the prototypes of whoever merges what came, at any depth. A record leaves `__proto__` out

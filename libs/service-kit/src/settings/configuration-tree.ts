@@ -1,4 +1,4 @@
-import { REDACTED } from '@switchyard/contracts';
+import { REDACTED, UNSAFE_KEYS } from '@switchyard/contracts';
 import { StartError } from '../variables/start-error.ts';
 
 /** One layer of the configuration: plain objects, lists and values, as parsed from JSON or YAML. */
@@ -7,8 +7,6 @@ export type Path = readonly string[];
 
 /** Maximum nesting. A YAML alias that contains itself is infinitely deep. */
 const DEEPEST = 64;
-
-const UNSAFE_KEYS: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 export function isTree(value: unknown): value is Tree {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

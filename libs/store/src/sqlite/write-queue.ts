@@ -29,7 +29,7 @@ export interface QueuedWriteOptions<T> {
   deferSync?: boolean | undefined;
   /** Called after the sync, before the write resolves. */
   onSynced?: ((value: T) => void) | undefined;
-  /** Returns whether the work has changed nothing, so that it needs no sync of its own. */
+  /** Returns whether the work has changed nothing. Such work needs no sync. */
   isUnchanged?: ((value: T) => boolean) | undefined;
 }
 

@@ -40,7 +40,7 @@ export interface WorkPlayer<D> {
   pause(ms: number): Promise<void>;
   /** Adds the document at a random replica; repeats after failures, as a caller does. */
   add(document: D, options?: { dueAt?: number }): Promise<void>;
-  /** Answers a parked document. Of several answers one wins. */
+  /** Answers a parked document. If several clients answer, one wins. */
   answer(key: string): Promise<void>;
   /** Wakes a document that may be running. */
   wake(key: string): Promise<void>;

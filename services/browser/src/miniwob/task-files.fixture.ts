@@ -39,7 +39,7 @@ export async function fetchTaskFiles(): Promise<string> {
   }
 }
 
-/** Serves the pages. Each task is the same in each run, and has no time limit, which a busy machine would exceed. */
+/** Serves the pages. Each task is the same in each run. Time limits are removed, because a busy machine would exceed them. */
 export function serveTaskFiles(folder: string, seed: string): RequestListener {
   const settings = `<script>Math.seedrandom(${JSON.stringify(seed)}); core.EPISODE_MAX_TIME = 600000;</script></head>`;
   return ({ url = '/' }, response) => {

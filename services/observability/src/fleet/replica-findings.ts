@@ -6,7 +6,7 @@ type Finding = Result<'obs.fleet.health'>['findings'][number];
 /** Services and replicas that a finding names. */
 const MAX_NAMES = 5;
 
-/** What is wrong with the replicas now. */
+/** Returns the present faults of the replicas. */
 export function findReplicaFaults({ replicas, configurations, waitingTurns }: FleetState): Finding[] {
   return [
     ...findPresenceFaults(replicas),

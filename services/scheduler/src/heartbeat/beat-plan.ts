@@ -5,7 +5,7 @@ const COALESCE_MS = 250;
 /** A beat without a next one waits until it is woken. */
 export const NEVER = Number.MAX_SAFE_INTEGER;
 
-/** Of several reasons for one beat the one with the highest priority is kept. */
+/** If a beat has several reasons, the one with the highest priority is kept. */
 export const WAKE_PRIORITY: Readonly<Record<WakeReason, number>> = { interval: 1, manual: 2, hook: 2, wake: 2 };
 
 type Plan = { kind: 'wait'; until: number } | { kind: 'beat'; reason: WakeReason; instant: number };

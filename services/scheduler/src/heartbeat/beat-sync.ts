@@ -13,7 +13,7 @@ export interface BeatSyncDeps {
   settings: () => Sections['scheduler'];
 }
 
-/** Returns the beat of an agent that has none yet. Its first beat is one interval after its creation. */
+/** Creates the heartbeat of an agent. The first beat is one interval after the creation of the agent. */
 export function newBeat(agentId: string, createdAt: number): BeatDocument {
   const counters = { plannedIntervalMs: 0, wakeCount: 0, wakesServed: 0, wakePriority: 0, consecutiveErrors: 0 };
   return { ...newWork(), ...counters, agentId, createdAt, beatUntil: createdAt };

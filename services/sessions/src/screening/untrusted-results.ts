@@ -37,8 +37,8 @@ export interface ResultScreeningOptions {
 }
 
 /**
- * Marks the results of tools that return text from outside, or recall text that came from outside, and screens that text. The mark is stored with the result, so that it costs no
- * write of its own and holds after a takeover.
+ * Marks the results of tools that return text from outside, or recall text that came from outside, and screens that text. The mark is
+ * stored with the result, so that it needs no additional write and holds after a takeover.
  */
 export function withUntrustedResults(tools: ToolBox, { taint, onSuspicious }: ResultScreeningOptions): ToolBox {
   return {

@@ -43,7 +43,7 @@ export function isRecountDue(
   return recountedAt === undefined || recountedAt <= store.now() - (refused ? FULL_RECOUNT_INTERVAL_MS : RECOUNT_INTERVAL_MS);
 }
 
-/** Reads the documents of a tenant. Of all replicas one recounts at a time; the others get undefined. */
+/** Reads the documents of a tenant. One replica recounts at a time; the others get undefined. */
 export async function startRecount(
   deps: RecountDeps,
   tenant: string,

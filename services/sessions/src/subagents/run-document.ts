@@ -8,7 +8,7 @@ export const RunEndReason = z.enum(['completed', 'failed', 'killed', 'swept', 'w
 export type RunEndReason = z.infer<typeof RunEndReason>;
 
 /**
- * One sub-agent run: turns in a session of its own. As work it is parked while its turn runs, until its result was announced, and until
+ * One run of a sub-agent: turns in a separate session. As work it is parked while its turn runs, until its result was announced, and until
  * it is archived. A run has ended when it has an `endReason`; the write that sets it happens once.
  */
 export const RunDocument = z.object({

@@ -74,7 +74,7 @@ function listCallIds(messages: readonly RequestMessage[]): string[] {
   return messages.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []).map(({ callId }) => callId) : []));
 }
 
-/** Adds the user turn that a conversation lacks. Of system messages alone the last one is the request. */
+/** Adds the user turn that a conversation lacks. If there are only system messages, the last one is the request. */
 function addUserTurn(messages: readonly RequestMessage[]): RequestMessage[] {
   const first = messages.findIndex(({ role }) => role !== 'system');
   if (first === -1)

@@ -23,7 +23,7 @@ export interface ParsedDocument {
   title?: string;
 }
 
-/** Why a document has no text. The service derives error code and reason from it. */
+/** The reason for which a document has no text. The service derives error code and reason from it. */
 export type RefusalKind = 'unsupported' | 'encrypted' | 'damaged' | 'limit' | 'path' | 'not_allowed' | 'empty';
 
 export type ParseResponse = { document: ParsedDocument } | { refusal: { kind: RefusalKind; message: string } };
