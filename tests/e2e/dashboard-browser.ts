@@ -18,6 +18,7 @@ const FLAGS = [
   '--disable-dev-shm-usage',
 ];
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+const TOKEN_TTL_MS = 3_600_000;
 /** A step of a page takes milliseconds; the rest is for a busy machine. */
 const PATIENCE_MS = 20_000;
 
@@ -68,6 +69,30 @@ export async function openDashboard(options: StartOptions = {}): Promise<Dashboa
   return { product, browser, context, page, faults, printLink, openTab, [Symbol.asyncDispose]: () => started.disposeAsync() };
 }
 
+/** A token as `tokens.create` returns it. */
+export interface CreatedToken {
+  id: string;
+  secret: string;
+  scopes: readonly string[];
+}
+
+/** Opens a page in another browser, which holds a token and runs a script in each document. The caller closes its context. */
+export async function openWithToken(
+  { browser, openTab, product }: DashboardBrowser,
+  { id, secret, scopes }: CreatedToken,
+  path = '/',
+  script = '',
+): Promise<Page> {
+  const context = await browser.newContext();
+  const expiresAt = new Date(Date.now() + TOKEN_TTL_MS).toISOString();
+  const stored = JSON.stringify(JSON.stringify({ id, token: secret, scopes, expiresAt }));
+  await context.addInitScript(`sessionStorage.setItem('switchyard:browser-token', ${stored});${script}`);
+  const page = await openTab(context);
+  await page.goto(`${product.url}/app${path}`);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  return page;
+}
+
 /** A refused policy is an error of the console, so it is recorded as well. */
 function recordFaults(page: Page, url: string, faults: string[]): void {
   page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
@@ -90,6 +115,11 @@ export async function waitUntilLoaded(page: Page): Promise<void> {
   await page.locator('.loading').first().waitFor({ state: 'detached' });
 }
 
+/** Returns by how many pixels the page is wider than its window. */
+export function getOverflow(page: Page): Promise<number> {
+  return page.evaluate('Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)');
+}
+
 /** Sends a message on the Chat page and waits for the end of its answer. */
 export async function sendMessage(page: Page, message: string): Promise<void> {
   await visit(page, 'Chat');
@@ -102,11 +132,13 @@ export async function sendMessage(page: Page, message: string): Promise<void> {
 
 let axe: string | undefined;
 
-/** Returns the findings of axe-core for WCAG 2.2 AA. */
-export async function findAccessibilityFaults(page: Page): Promise<string[]> {
+/** Returns the findings of axe-core for WCAG 2.2 AA, or those of some rules. */
+export async function findAccessibilityFaults(page: Page, rules?: readonly string[]): Promise<string[]> {
   axe ??= `${await readFile(AXE, 'utf8')};0`;
-  await page.evaluate(axe);
+  // The script is large, and it stays in the page until the next document is loaded.
+  if (!(await page.evaluate<boolean>("'axe' in globalThis"))) await page.evaluate(axe);
+  const runOnly = JSON.stringify(rules ?? ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa']);
   return page.evaluate(
-    `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21aa', 'wcag22aa'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes[0].html))`,
+    `axe.run(document, { runOnly: ${runOnly}, resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ' ' + nodes[0].html))`,
   );
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import type { Page } from 'playwright-core';
-import { openDashboard, skip, visit, waitUntilLoaded, type DashboardBrowser } from './dashboard-browser.ts';
+import { getOverflow, openDashboard, openWithToken, skip, visit, type DashboardBrowser } from './dashboard-browser.ts';
 import { call, mint } from './exchange.ts';
 
 /** Markup, links that run scripts, right-to-left text, emoji, and one word that is longer than any screen. */
@@ -65,14 +64,8 @@ describe('the dashboard with hostile data and settings', { skip, timeout: 300_00
   });
 
   test('a token with the scope rpc alone has no action that needs another one, and is told which', async () => {
-    const { browser, openTab, product } = dashboard;
-    const { id, secret } = await mint(product, 'rpc');
-    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
-    await using context = await browser.newContext();
-    const stored = JSON.stringify(JSON.stringify({ id, token: secret, scopes: ['rpc'], expiresAt }));
-    await context.addInitScript(`sessionStorage.setItem('switchyard:browser-token', ${stored})`);
-    const page = await openTab(context);
-    await page.goto(`${product.url}/app/schedule`);
+    const page = await openWithToken(dashboard, { ...(await mint(dashboard.product, 'rpc')), scopes: ['rpc'] }, '/schedule');
+    await using _context = page.context();
     await page.getByRole('button', { name: 'Details' }).waitFor();
     await page.getByText('has no scope admin, which heartbeat.states requires').waitFor();
     for (const title of ['Configuration', 'Agents', 'Secrets', 'Tokens', 'Cost']) {
@@ -82,9 +75,3 @@ describe('the dashboard with hostile data and settings', { skip, timeout: 300_00
     }
   });
 });
-
-/** Returns by how many pixels the page is wider than its window. */
-async function getOverflow(page: Page): Promise<number> {
-  await waitUntilLoaded(page);
-  return page.evaluate('Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth)');
-}
