@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { Exports } from './Exports.tsx';
 import { formatValue } from './format.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -40,14 +41,7 @@ export function DataTable({ label, rows, columns, actions }: DataTableProps) {
           </tbody>
         </table>
       </div>
-      <p className="tools">
-        <button type="button" onClick={() => download(`${label}.json`, JSON.stringify(rows, undefined, 2))}>
-          Export JSON
-        </button>
-        <button type="button" onClick={() => download(`${label}.csv`, toCsv(rows, columns))}>
-          Export CSV
-        </button>
-      </p>
+      <Exports label={label} rows={rows} columns={columns} />
     </>
   );
 }
@@ -71,21 +65,4 @@ function listKeys(rows: readonly Row[], columns: readonly string[]): string[] {
       return `${identity} ${count}`;
     })
     .toReversed();
-}
-
-/** Quotes every value. A leading sign that spreadsheets execute as a formula gets an apostrophe. */
-export function toCsv(rows: readonly Row[], columns: readonly string[]): string {
-  const cell = (value: unknown): string => {
-    const text = value === undefined || value === null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
-    return `"${(/^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
-  };
-  return [columns.map(cell), ...rows.map((row) => columns.map((column) => cell(row[column])))].map((line) => line.join(',')).join('\r\n');
-}
-
-function download(name: string, text: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([text]));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
 }

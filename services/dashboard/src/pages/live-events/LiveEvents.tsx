@@ -1,5 +1,6 @@
 import { useSyncExternalStore } from 'react';
 import { getHubState, onHubChange } from '../../live/event-hub.ts';
+import { Exports } from '../../parts/Exports.tsx';
 import { formatTime, formatValue } from '../../parts/format.ts';
 import { useSearchText } from '../../parts/use-search.ts';
 import { VirtualList } from '../../parts/VirtualList.tsx';
@@ -20,20 +21,23 @@ export function LiveEvents() {
       {shown.length === 0 ? (
         <p className="empty">No events since this page was opened. Send a message on the Chat page to see some.</p>
       ) : (
-        <VirtualList
-          label="Events, newest first"
-          items={shown.toReversed()}
-          rowHeight={32}
-          getKey={({ id }, index) => id ?? index}
-          render={({ at, name, payload }) => (
-            <details>
-              <summary>
-                {formatTime(at)} <strong>{name}</strong> {formatValue(payload)}
-              </summary>
-              <pre>{JSON.stringify(payload, undefined, 2)}</pre>
-            </details>
-          )}
-        />
+        <>
+          <VirtualList
+            label="Events, newest first"
+            items={shown.toReversed()}
+            rowHeight={32}
+            getKey={({ id }, index) => id ?? index}
+            render={({ at, name, payload }) => (
+              <details>
+                <summary>
+                  {formatTime(at)} <strong>{name}</strong> {formatValue(payload)}
+                </summary>
+                <pre>{JSON.stringify(payload, undefined, 2)}</pre>
+              </details>
+            )}
+          />
+          <Exports label="events" rows={shown} columns={['at', 'id', 'name', 'payload']} />
+        </>
       )}
     </>
   );

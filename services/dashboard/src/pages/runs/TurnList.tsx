@@ -1,4 +1,5 @@
 import { CopyAs } from '../../parts/CopyAs.tsx';
+import { Exports } from '../../parts/Exports.tsx';
 import { formatCount, formatDuration, formatTime, formatUsd } from '../../parts/format.ts';
 import { Loaded } from '../../parts/Loaded.tsx';
 import { Section } from '../../parts/Section.tsx';
@@ -51,17 +52,24 @@ function Turns() {
           const rows = readTurnRows(result);
           if (rows.length === 0) return <p className="empty">No turns. Send a message on the Chat page to see one.</p>;
           return (
-            <VirtualList
-              label="Turns, newest first"
-              items={rows}
-              rowHeight={40}
-              getKey={({ turnId }) => turnId}
-              render={(row) => (
-                <button type="button" className="plain" aria-pressed={row.turnId === turn} onClick={() => selectTurn(row.turnId)}>
-                  <Turn row={row} />
-                </button>
-              )}
-            />
+            <>
+              <VirtualList
+                label="Turns, newest first"
+                items={rows}
+                rowHeight={40}
+                getKey={({ turnId }) => turnId}
+                render={(row) => (
+                  <button type="button" className="plain" aria-pressed={row.turnId === turn} onClick={() => selectTurn(row.turnId)}>
+                    <Turn row={row} />
+                  </button>
+                )}
+              />
+              <Exports
+                label="turns"
+                rows={rows.map((row) => ({ ...row }))}
+                columns={['at', 'turnId', 'agentId', 'state', 'lastError', 'durationMs', 'tokens', 'costUsd', 'sessionKey']}
+              />
+            </>
           );
         }}
       </Loaded>

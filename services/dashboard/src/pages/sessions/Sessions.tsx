@@ -2,7 +2,8 @@ import type { CallResult } from '@switchyard/client';
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { Confirm } from '../../parts/Confirm.tsx';
 import { CopyAs } from '../../parts/CopyAs.tsx';
-import { describeError, formatTime } from '../../parts/format.ts';
+import { Exports } from '../../parts/Exports.tsx';
+import { describeError, formatCount, formatTime } from '../../parts/format.ts';
 import { Loaded } from '../../parts/Loaded.tsx';
 import { LongText } from '../../parts/LongText.tsx';
 import { PageLink } from '../../parts/PageLink.tsx';
@@ -53,12 +54,24 @@ export function Sessions() {
                   Load older sessions
                 </button>
               )}
+              <Exports
+                label="sessions"
+                rows={shown}
+                columns={['sessionKey', 'label', 'agentId', 'messageCount', 'createdAt', 'updatedAt']}
+              />
               <CopyAs method="session.list" params={{}} />
             </>
           );
         }}
       </Loaded>
-      {selected !== '' && <Messages key={selected} sessionKey={selected} onDeleted={() => select('')} />}
+      {selected !== '' && (
+        <Messages
+          key={selected}
+          sessionKey={selected}
+          messageCount={sessions.data?.pages.flatMap((page) => page.sessions).find((one) => one.sessionKey === selected)?.messageCount}
+          onDeleted={() => select('')}
+        />
+      )}
     </>
   );
 }
@@ -75,8 +88,16 @@ function useSessions() {
   });
 }
 
-function Messages({ sessionKey, onDeleted }: { sessionKey: string; onDeleted: () => void }) {
+interface MessagesProps {
+  sessionKey: string;
+  /** The number of its messages, if its summary is loaded. */
+  messageCount: number | undefined;
+  onDeleted: () => void;
+}
+
+function Messages({ sessionKey, messageCount, onDeleted }: MessagesProps) {
   const cache = useQueryClient();
+  useInvalidation(['session.history', sessionKey], ['message:sent']);
   const history = useInfiniteQuery({
     queryKey: ['session.history', sessionKey],
     queryFn: ({ pageParam, signal }) =>
@@ -126,9 +147,13 @@ function Messages({ sessionKey, onDeleted }: { sessionKey: string; onDeleted: ()
           )}
         />
       )}
+      {messages.length > 0 && <Exports label="messages" rows={messages} columns={['timestamp', 'role', 'content']} />}
       <CopyAs method="session.history" params={{ session_key: sessionKey }} />
       <Confirm label="Delete session" name={sessionKey} needs="session.delete" run={remove}>
-        <p>The session and all its messages are removed. {messages.length} of them are loaded here.</p>
+        <p>
+          The session and its {formatCount(messageCount ?? messages.length)}
+          {messageCount === undefined && history.hasNextPage && ' or more'} messages are removed.
+        </p>
       </Confirm>
     </section>
   );

@@ -1,4 +1,5 @@
 import { CopyAs } from '../../parts/CopyAs.tsx';
+import { Exports } from '../../parts/Exports.tsx';
 import { formatDuration, formatTime } from '../../parts/format.ts';
 import { Loaded } from '../../parts/Loaded.tsx';
 import { Section } from '../../parts/Section.tsx';
@@ -33,18 +34,25 @@ export function SubAgents() {
             {runs.length === 0 ? (
               <p className="empty">No sub-agent ran in this time.</p>
             ) : (
-              <VirtualList
-                label="Sub-agent runs, newest first"
-                items={runs}
-                rowHeight={40}
-                getKey={({ runId }) => runId}
-                render={({ runId, agentId, status, task, depth, startedAt, durationMs }) => (
-                  <button type="button" className="plain" aria-pressed={runId === run} onClick={() => select(runId)}>
-                    {formatTime(startedAt)} · {agentId} · {status} · depth {depth} · {formatDuration(durationMs)} ·{' '}
-                    <bdi>{task.slice(0, 200)}</bdi>
-                  </button>
-                )}
-              />
+              <>
+                <VirtualList
+                  label="Sub-agent runs, newest first"
+                  items={runs}
+                  rowHeight={40}
+                  getKey={({ runId }) => runId}
+                  render={({ runId, agentId, status, task, depth, startedAt, durationMs }) => (
+                    <button type="button" className="plain" aria-pressed={runId === run} onClick={() => select(runId)}>
+                      {formatTime(startedAt)} · {agentId} · {status} · depth {depth} · {formatDuration(durationMs)} ·{' '}
+                      <bdi>{task.slice(0, 200)}</bdi>
+                    </button>
+                  )}
+                />
+                <Exports
+                  label="sub-agents"
+                  rows={runs}
+                  columns={['runId', 'agentId', 'status', 'startedAt', 'durationMs', 'depth', 'task']}
+                />
+              </>
             )}
           </>
         )}
