@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Action } from '../../parts/Action.tsx';
+import { CopyAs } from '../../parts/CopyAs.tsx';
 import { DataTable } from '../../parts/DataTable.tsx';
 import { Facts } from '../../parts/Facts.tsx';
 import { formatTime } from '../../parts/format.ts';
@@ -35,6 +36,7 @@ export function Browser() {
               <Console />
             </>
           )}
+          <CopyAs method="browser.status" params={{}} />
         </>
       )}
     </Loaded>

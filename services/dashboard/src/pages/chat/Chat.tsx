@@ -1,3 +1,4 @@
+import { CopyAs } from '../../parts/CopyAs.tsx';
 import { Loaded } from '../../parts/Loaded.tsx';
 import { PageLink } from '../../parts/PageLink.tsx';
 import { useCall } from '../../parts/use-call.ts';
@@ -84,6 +85,7 @@ export function Chat() {
           )}
         </p>
       </form>
+      {draft.trim() !== '' && <CopyAs method="agent.execute" params={{ message: draft.trim(), ...(agentId === '' ? {} : { agentId }) }} />}
     </>
   );
 }

@@ -1,3 +1,4 @@
+import { CopyAs } from '../../parts/CopyAs.tsx';
 import { Loaded } from '../../parts/Loaded.tsx';
 import { DataTable } from '../../parts/DataTable.tsx';
 import { useCall } from '../../parts/use-call.ts';
@@ -44,6 +45,7 @@ export function Home() {
           </>
         )}
       </Loaded>
+      <CopyAs method="gateway.status" params={{}} />
     </>
   );
 }

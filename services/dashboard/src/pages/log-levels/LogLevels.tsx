@@ -1,6 +1,7 @@
 import type { CallParams } from '@switchyard/client';
 import { useState } from 'react';
 import { Action } from '../../parts/Action.tsx';
+import { CopyAs } from '../../parts/CopyAs.tsx';
 import { useMethods } from '../../session/presence.ts';
 import { call } from '../../session/client.ts';
 import { listEnum } from './parameter-schema.ts';
@@ -13,8 +14,8 @@ export function LogLevels() {
   const [level, setLevel] = useState('');
   const [module, setModule] = useState('');
   const [result, setResult] = useState('');
+  const params = { level, ...(module === '' ? {} : { module }) } as Params;
   const set = async (): Promise<void> => {
-    const params = { level, ...(module === '' ? {} : { module }) } as Params;
     setResult(JSON.stringify(await call('daemon.setLogLevel', params)));
   };
   return (
@@ -25,6 +26,7 @@ export function LogLevels() {
       <p className="tools">
         <Action label="Set level" needs="daemon.setLogLevel" run={set} />
       </p>
+      {level !== '' && <CopyAs method="daemon.setLogLevel" params={params} />}
       {result && <pre tabIndex={0}>{result}</pre>}
     </>
   );

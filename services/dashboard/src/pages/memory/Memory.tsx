@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Confirm } from '../../parts/Confirm.tsx';
+import { CopyAs } from '../../parts/CopyAs.tsx';
 import { DataTable } from '../../parts/DataTable.tsx';
 import { formatTime } from '../../parts/format.ts';
 import { Loaded } from '../../parts/Loaded.tsx';
@@ -59,6 +60,11 @@ export function Memory() {
           </>
         )}
       </Loaded>
+      {text === '' ? (
+        <CopyAs method="memory.browse" params={{ limit: PAGE_SIZE, offset }} />
+      ) : (
+        <CopyAs method="memory.search" params={{ query: text, limit: PAGE_SIZE }} />
+      )}
     </>
   );
 }

@@ -1,4 +1,5 @@
 import { Action } from '../../parts/Action.tsx';
+import { CopyAs } from '../../parts/CopyAs.tsx';
 import { DataTable } from '../../parts/DataTable.tsx';
 import { formatTime } from '../../parts/format.ts';
 import { Loaded } from '../../parts/Loaded.tsx';
@@ -11,21 +12,24 @@ export function Models() {
   return (
     <Loaded query={models}>
       {(all) => (
-        <DataTable
-          label="models"
-          columns={['provider', 'modelId', 'contextWindow', 'maxTokens', 'input', 'cost', 'validated']}
-          rows={all.map((model) => ({ ...model, validated: model.validated ? formatTime(model.validatedAt ?? undefined) : 'no' }))}
-          actions={({ modelId, provider }) => (
-            <Action
-              label="Test"
-              needs="models.test"
-              run={async () => {
-                await call('models.test', { model: String(modelId), provider: String(provider) });
-                await models.refetch();
-              }}
-            />
-          )}
-        />
+        <>
+          <DataTable
+            label="models"
+            columns={['provider', 'modelId', 'contextWindow', 'maxTokens', 'input', 'cost', 'validated']}
+            rows={all.map((model) => ({ ...model, validated: model.validated ? formatTime(model.validatedAt ?? undefined) : 'no' }))}
+            actions={({ modelId, provider }) => (
+              <Action
+                label="Test"
+                needs="models.test"
+                run={async () => {
+                  await call('models.test', { model: String(modelId), provider: String(provider) });
+                  await models.refetch();
+                }}
+              />
+            )}
+          />
+          <CopyAs method="models.list" params={{}} />
+        </>
       )}
     </Loaded>
   );

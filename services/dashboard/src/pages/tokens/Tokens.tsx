@@ -1,4 +1,5 @@
 import { Confirm } from '../../parts/Confirm.tsx';
+import { CopyAs } from '../../parts/CopyAs.tsx';
 import { DataTable } from '../../parts/DataTable.tsx';
 import { Loaded } from '../../parts/Loaded.tsx';
 import { useCall } from '../../parts/use-call.ts';
@@ -11,24 +12,27 @@ export function Tokens() {
   return (
     <Loaded query={tokens}>
       {({ tokens: rows }) => (
-        <DataTable
-          label="tokens"
-          columns={['id', 'note', 'scopes', 'sessions', 'createdAt', 'expiresAt']}
-          rows={rows.map((row) => ({ ...row, note: row.id === getToken()?.id ? 'this browser' : '' }))}
-          actions={({ id }) => (
-            <Confirm
-              label="Revoke"
-              name={String(id)}
-              needs="tokens.revoke"
-              run={async () => {
-                await call('tokens.revoke', { id: String(id) });
-                await tokens.refetch();
-              }}
-            >
-              <p>Clients with this token are refused from now on.</p>
-            </Confirm>
-          )}
-        />
+        <>
+          <DataTable
+            label="tokens"
+            columns={['id', 'note', 'scopes', 'sessions', 'createdAt', 'expiresAt']}
+            rows={rows.map((row) => ({ ...row, note: row.id === getToken()?.id ? 'this browser' : '' }))}
+            actions={({ id }) => (
+              <Confirm
+                label="Revoke"
+                name={String(id)}
+                needs="tokens.revoke"
+                run={async () => {
+                  await call('tokens.revoke', { id: String(id) });
+                  await tokens.refetch();
+                }}
+              >
+                <p>Clients with this token are refused from now on.</p>
+              </Confirm>
+            )}
+          />
+          <CopyAs method="tokens.list" params={{}} />
+        </>
       )}
     </Loaded>
   );
