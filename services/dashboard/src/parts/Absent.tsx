@@ -1,4 +1,5 @@
 import type { Absence } from '../session/presence.ts';
+import { formatTime } from './format.ts';
 
 /** Says why a part of the dashboard cannot be shown, and the remedy. */
 export function Absent({ absence }: { absence: Absence }) {
@@ -14,7 +15,8 @@ export function Absent({ absence }: { absence: Absence }) {
     case 'not answering':
       return (
         <p role="alert" className="notice">
-          The service {absence.service} is installed and does not answer. Run <code>switchyard doctor</code>. This page recovers by itself.
+          The service {absence.service} is installed and does not answer, seen here since {formatTime(absence.since)}. Run{' '}
+          <code>switchyard doctor</code>. This page recovers by itself.
         </p>
       );
     default:

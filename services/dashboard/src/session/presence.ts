@@ -15,10 +15,22 @@ const STABLE_MS = 60_000;
 /** Time between two checks whether a service answers again. */
 const RECOVERY_MS = 5_000;
 
+/** When this page first saw that a service does not answer, by service, in epoch milliseconds. */
+const unansweredSince = new Map<string, number>();
+
+async function readReadiness(signal: AbortSignal): Promise<Readiness> {
+  const readiness = await read<Readiness>('/readyz', signal);
+  for (const { service, state } of readiness.services ?? []) {
+    if (state !== 'down') unansweredSince.delete(service);
+    else if (!unansweredSince.has(service)) unansweredSince.set(service, Date.now());
+  }
+  return readiness;
+}
+
 export function useReadiness() {
   return useQuery({
     queryKey: ['readiness'],
-    queryFn: ({ signal }) => read<Readiness>('/readyz', signal),
+    queryFn: ({ signal }) => readReadiness(signal),
     staleTime: 5_000,
     // A service that does not answer emits no event when it is back.
     refetchInterval: ({ state: { data, error } }) =>
@@ -40,7 +52,8 @@ export type Absence =
   | { kind: 'not in this version'; method: MethodName }
   | { kind: 'forbidden'; method: MethodName; scope: string }
   | { kind: 'not installed'; service: string }
-  | { kind: 'not answering'; service: string };
+  /** `since` is when this page first saw it, in epoch milliseconds. */
+  | { kind: 'not answering'; service: string; since: number | undefined };
 
 /** Returns the first reason why one of the methods cannot be called. While the documents load there is none. */
 export function useAbsence(needs: readonly MethodName[]): Absence | undefined {
@@ -58,7 +71,7 @@ export function useAbsence(needs: readonly MethodName[]): Absence | undefined {
     const state = services.get(service);
     if (state === 'unbuilt') return { kind: 'not in this version', method: name };
     if (state === 'absent') return { kind: 'not installed', service };
-    if (state === 'down') return { kind: 'not answering', service };
+    if (state === 'down') return { kind: 'not answering', service, since: unansweredSince.get(service) };
   }
   return undefined;
 }
