@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { CHARTS, createNamespace, FEW_SERVICES, NO_PODS, WAIT, type Namespace } from './cluster.ts';
 
-/** The image of the gateway has a shell and nc in a test cluster. */
+/** It contains Node, which listens and connects here. */
 const IMAGE = 'switchyard/gateway:0.1.0';
 const MEMBER = { 'app.kubernetes.io/name': 'switchyard', 'app.kubernetes.io/instance': 'switchyard' };
-const CONNECT_SECONDS = 3;
+/** A policy drops packets, so a forbidden connection is not answered. */
+const CONNECT_TIMEOUT_MS = 3_000;
+const PROBES = 9464;
+const LISTEN = `require('node:net').createServer((socket) => socket.end()).listen(${PROBES})`;
 
 describe('network policies', { skip: NO_PODS, timeout: 900_000 }, () => {
   let namespace: Namespace;
@@ -21,19 +24,23 @@ describe('network policies', { skip: NO_PODS, timeout: 900_000 }, () => {
     assert.match(await namespace.helm('test', 'switchyard', '--timeout', '90s'), /Phase:\s+Succeeded/);
   });
 
-  test('refuse NATS, probes and large payloads to a pod without our labels', async () => {
+  test('refuse NATS, probes, large payloads and the gateway to a pod without our labels', async () => {
     const nats = await address('nats');
-    await assert.rejects(connect('stranger', nats, 4222));
-    await assert.rejects(connect('stranger', await address('sessions'), 9464));
-    await assert.rejects(connect('stranger', await address('registry'), 9480));
-    await connect('member', nats, 4222);
+    assert.equal(await connect('stranger', nats, 4222), 'refused');
+    assert.equal(await connect('stranger', await address('sessions'), PROBES), 'refused');
+    assert.equal(await connect('stranger', await address('registry'), 9480), 'refused');
+    assert.equal(await connect('stranger', await address('gateway'), 4766), 'refused');
+    assert.equal(await connect('member', nats, 4222), 'connected');
+    assert.equal(await connect('member', await address('registry'), 9480), 'connected');
+    assert.equal(await connect('member', await address('gateway'), 4766), 'connected');
   });
 
   test('refuse everything to the outside of the installation for a service', async () => {
-    const [stranger] = [await podAddress('stranger')];
+    const stranger = await podAddress('stranger');
     const [gateway] = await namespace.pods('gateway');
-    await assert.rejects(connect(gateway?.name ?? '', stranger, 9464));
-    await connect(gateway?.name ?? '', await address('nats'), 4222);
+    assert.equal(await connect('member', stranger, PROBES), 'connected', 'the pod does not listen');
+    assert.equal(await connect(gateway?.name ?? '', stranger, PROBES), 'refused');
+    assert.equal(await connect(gateway?.name ?? '', await address('nats'), 4222), 'connected');
   });
 
   async function startPod(name: string, labels: object): Promise<void> {
@@ -42,7 +49,7 @@ describe('network policies', { skip: NO_PODS, timeout: 900_000 }, () => {
     const container = {
       name,
       image: IMAGE,
-      command: ['nc', '-lk', '-p', '9464', '-e', 'cat'],
+      command: ['node', '--eval', LISTEN],
       imagePullPolicy: 'IfNotPresent',
       securityContext,
     };
@@ -64,7 +71,13 @@ describe('network policies', { skip: NO_PODS, timeout: 900_000 }, () => {
     return namespace.kubectl('get', 'pod', name, '--output', 'jsonpath={.status.podIP}');
   }
 
-  async function connect(pod: string, host: string, port: number): Promise<void> {
-    await namespace.kubectl('exec', pod, '--', 'nc', '-z', '-w', String(CONNECT_SECONDS), host, String(port));
+  /** Connects from a pod: 'connected', or 'refused' if the connection is dropped or rejected. */
+  function connect(pod: string, host: string, port: number): Promise<string> {
+    const program = `
+      const end = (text) => { process.stdout.write(text); process.exit(0); };
+      const socket = require('node:net').connect({ host: '${host}', port: ${port}, timeout: ${CONNECT_TIMEOUT_MS} });
+      socket.on('connect', () => end('connected')).on('timeout', () => end('refused'));
+      socket.on('error', ({ code }) => end(['ECONNREFUSED', 'EHOSTUNREACH', 'EACCES'].includes(code) ? 'refused' : code));`;
+    return namespace.kubectl('exec', pod, '--', 'node', '--eval', program);
   }
 });
