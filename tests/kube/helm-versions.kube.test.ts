@@ -31,6 +31,9 @@ function testTakeover(first: HelmVersion, second: HelmVersion): void {
       before(async () => {
         namespace = await createNamespace(`helm-${first.version}-${second.version}`, first.program);
         await namespace.helm('install', 'switchyard', UMBRELLA);
+        // The cluster writes the volume of a claim into its specification, which must not look like a change of Helm.
+        await namespace.kubectl('wait', '--for=create', 'pvc/data-switchyard-nats-0', '--timeout=60s');
+        await namespace.kubectl('wait', '--for=jsonpath={.status.phase}=Bound', 'pvc', '--all', '--timeout=60s');
       });
       after(() => namespace[Symbol.asyncDispose]());
 
