@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { progressEvents } from '@switchyard/contracts';
 import { createClient, type ChatEvent, type Client, type SystemEvent } from '@switchyard/client';
 import { isConnectionLost, retryUnavailable } from './retry.ts';
 
@@ -120,6 +121,8 @@ function readEvents(client: Client): EventReader {
     connected.resolve();
     if (event.type === 'reset') throw new Error('events were lost: the stream was reset');
     if (event.type !== 'event') return;
+    // An event without an id of its own reports progress. The log does not keep it, and its `id` is that of the event before it.
+    if (progressEvents.has(event.name)) return;
     assert.ok(event.id !== undefined && !ids.has(event.id), `the event ${String(event.id)} came twice`);
     ids.add(event.id);
     if (event.name === 'message:received') received.add((event.payload['message'] as { text: string }).text);
