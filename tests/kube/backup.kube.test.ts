@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -37,7 +38,7 @@ describe('an installation that is lost', { skip: NO_PODS, timeout: 1_200_000 }, 
       await lost.kubectl('scale', `deployment/switchyard-${name}`, '--replicas=0');
       await lost.kubectl('wait', '--for=delete', 'pod', '--selector', `app.kubernetes.io/component=${name}`, '--timeout=120s');
       const volume = await lost.kubectl('get', 'pvc', `switchyard-${name}`, '--output', 'jsonpath={.spec.volumeName}');
-      cpSync(join(VOLUMES, volume), join(folder, name), { recursive: true });
+      copyFolder(join(VOLUMES, volume), join(folder, name));
       assert.ok(readdirSync(join(folder, name)).length > 0, name);
     }
     keys = (JSON.parse(await lost.kubectl('get', 'secret', '--selector', KEYS, '--output', 'json')) as { items: Stored[] }).items;
@@ -74,7 +75,7 @@ describe('an installation that is lost', { skip: NO_PODS, timeout: 1_200_000 }, 
       items: { metadata: { name: string }; status: { phase: string } }[];
     };
     const volumeName = items.find(({ status }) => status.phase === 'Available')?.metadata.name ?? '';
-    cpSync(join(folder, name), join(VOLUMES, volumeName), { recursive: true });
+    copyFolder(join(folder, name), join(VOLUMES, volumeName));
     const spec = { volumeName, accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '8Gi' } } };
     await namespace.apply({ apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name: `switchyard-${name}` }, spec });
     await namespace.kubectl('wait', '--for=jsonpath={.status.phase}=Bound', `pvc/switchyard-${name}`, '--timeout=60s');
@@ -90,6 +91,12 @@ describe('an installation that is lost', { skip: NO_PODS, timeout: 1_200_000 }, 
     assert.match(await namespace.helm('test', 'switchyard', '--timeout', '90s'), /Phase:\s+Succeeded/);
   }
 });
+
+/** Keeps the owners of the files, which only their user may read. */
+function copyFolder(from: string, to: string): void {
+  mkdirSync(to, { recursive: true });
+  execFileSync('cp', ['--archive', `${from}/.`, to]);
+}
 
 function createSecret(secret: Stored): object {
   return { apiVersion: 'v1', kind: 'Secret', ...secret };
