@@ -34,7 +34,7 @@ export const HELM_VERSIONS: readonly HelmVersion[] = [
 /** Leaves out services that a turn does not need. Permits the rate of `startLoad`, and has the agent of its streams. */
 export const FEW_SERVICES = setValues({
   'global.settings': {
-    gateway: { rateLimit: { maxRequests: 1_000_000 } },
+    gateway: { rateLimit: { maxRequests: 1_000_000 }, wsMessageRateLimit: { maxMessages: 1_000_000 } },
     agents: { default: {}, slow: { provider: 'dev', model: 'slow' } },
   },
   'global.services': { memory: false, scheduler: false, graph: false, browser: false, media: false, observability: false },
