@@ -13,22 +13,34 @@ export async function holdCalls(page: Page): Promise<void> {
   for (const pattern of READS) await page.route(pattern, () => undefined);
 }
 
-/** All calls of the page fail with an error that another attempt may mend. */
-export async function failCalls(page: Page): Promise<void> {
+/** Calls of the page fail with an error that another attempt may mend: those of the methods, or all of them. */
+export async function failCalls(page: Page, methods?: ReadonlySet<string>): Promise<void> {
   await page.route('**/rpc', async (route) => {
-    const { id } = route.request().postDataJSON() as RpcRequest;
+    const { id, method } = route.request().postDataJSON() as RpcRequest;
+    if (methods?.has(method) === false) return route.fallback();
     const data = { code: 'UNAVAILABLE', reason: 'NO_RESPONDERS', requestId: 'r1', retryable: true };
-    await route.fulfill({ json: { jsonrpc: '2.0', id, error: { code: -32603, message: 'The service does not answer.', data } } });
+    return route.fulfill({ json: { jsonrpc: '2.0', id, error: { code: -32603, message: 'The service does not answer.', data } } });
   });
-  await page.route('**/api/audit*', (route) => route.fulfill({ status: 503, body: '' }));
+  if (methods === undefined) await page.route('**/api/audit*', (route) => route.fulfill({ status: 503, body: '' }));
 }
 
-/** The page is told that all services have this state. */
-export async function setServices(page: Page, state: 'absent' | 'down'): Promise<void> {
+/** The page is told that one service has this state, or all of them. */
+export async function setServices(page: Page, state: 'absent' | 'down', only?: string): Promise<void> {
   await page.route('**/readyz', async (route) => {
     const response = await route.fetch();
-    const body = (await response.json()) as { services?: object[] };
-    await route.fulfill({ response, json: { ...body, services: body.services?.map((service) => ({ ...service, state, replicas: [] })) } });
+    const body = (await response.json()) as { services?: { service: string }[] };
+    const services = body.services?.map((one) => (only === undefined || one.service === only ? { ...one, state, replicas: [] } : one));
+    await route.fulfill({ response, json: { ...body, services } });
+  });
+}
+
+/** The page is told that this version does not serve a method. */
+export async function setUnserved(page: Page, name: string): Promise<void> {
+  await page.route('**/openrpc.json', async (route) => {
+    const response = await route.fetch();
+    const body = (await response.json()) as { methods: { name: string }[] };
+    const methods = body.methods.map((method) => (method.name === name ? { ...method, 'x-served': false } : method));
+    await route.fulfill({ response, json: { ...body, methods } });
   });
 }
 

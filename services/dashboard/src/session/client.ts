@@ -8,6 +8,7 @@ import {
   type Client,
 } from '@switchyard/client';
 import { getToken, onTokenChange, signOut } from './browser-token.ts';
+import { RouteError } from './route-error.ts';
 
 const CALL_TIMEOUT_MS = 30_000;
 
@@ -54,7 +55,7 @@ export async function read<T>(path: string, signal?: AbortSignal): Promise<T> {
   });
   if (response.status === 401) signOut();
   // A gateway that is not ready reports its services with 503.
-  if (!response.ok && response.status !== 503) throw new Error(`${path} answered HTTP ${response.status}.`);
+  if (!response.ok && response.status !== 503) throw new RouteError(path.replace(/\?.*/, ''), response.status);
   return (await response.json()) as T;
 }
 

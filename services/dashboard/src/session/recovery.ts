@@ -1,4 +1,5 @@
 import { RpcError } from '@switchyard/client';
+import { RouteError } from './route-error.ts';
 
 const FIRST_RETRY_MS = 5_000;
 const MAX_RETRY_MS = 60_000;
@@ -15,6 +16,7 @@ const LASTING: ReadonlySet<string> = new Set([
 
 /** Returns whether the same reading call may succeed later. */
 export function isTransient(error: unknown): boolean {
+  if (error instanceof RouteError) return error.status >= 500 || error.status === 429;
   return !(error instanceof RpcError && LASTING.has(error.data.code));
 }
 
@@ -31,4 +33,9 @@ export function getRetryDelay(error: unknown, failures: number, isSignedIn: bool
 /** Returns the time that the gateway asks to wait after 429 or 503. */
 export function getRetryAfterMs(error: unknown): number | undefined {
   return error instanceof RpcError ? error.data.retryAfterMs : undefined;
+}
+
+/** Returns whether a call failed because no replica of its service answers. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof RpcError && error.data.reason === 'NO_RESPONDERS';
 }

@@ -1,12 +1,16 @@
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { useState, useSyncExternalStore } from 'react';
 import { getToken, onTokenChange, signIn } from '../session/browser-token.ts';
-import { getRetryAfterMs, getRetryDelay, isTransient } from '../session/recovery.ts';
+import { getRetryAfterMs, getRetryDelay, isTransient, isUnanswered } from '../session/recovery.ts';
 import { router } from './router.tsx';
 
 /** Fresh for a while, because events invalidate what changes. Only a failed read is repeated, and no more after a sign-out. */
 const cache = new QueryClient({
+  queryCache: new QueryCache({
+    // The readiness tells which service it is, on all pages that need it.
+    onError: (error) => isUnanswered(error) && void cache.invalidateQueries({ queryKey: ['readiness'] }),
+  }),
   defaultOptions: {
     queries: {
       staleTime: 10_000,
