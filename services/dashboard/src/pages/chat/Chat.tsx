@@ -4,12 +4,13 @@ import { PageLink } from '../../parts/PageLink.tsx';
 import { useCall } from '../../parts/use-call.ts';
 import { useDraft } from '../../parts/use-draft.ts';
 import { useSearchText } from '../../parts/use-search.ts';
+import { useMay } from '../../session/presence.ts';
 import { cancel, send, useConversation } from './conversation.ts';
 
 /** A conversation with an agent. The turn continues on the server when this page is left. */
 export function Chat() {
-  const agents = useCall('agents.list', {});
-  const [agentId, setAgentId] = useSearchText('agent');
+  const mayListAgents = useMay('agents.list');
+  const [agentId] = useSearchText('agent');
   const [sessionKey] = useSearchText('session');
   const [draft, setDraft] = useDraft('chat message');
   const exchanges = useConversation();
@@ -24,19 +25,7 @@ export function Chat() {
 
   return (
     <>
-      <Loaded query={agents}>
-        {({ agents: ids }) => (
-          <label>
-            Agent{' '}
-            <select value={agentId} onChange={(event) => setAgentId(event.target.value)}>
-              <option value="">the default agent</option>
-              {ids.map((id) => (
-                <option key={id}>{id}</option>
-              ))}
-            </select>
-          </label>
-        )}
-      </Loaded>
+      {mayListAgents && <AgentSelect />}
       <div className="conversation" role="log" aria-label="Conversation" aria-busy={isStreaming} tabIndex={0}>
         {exchanges.map(({ message, answer, state, failure, turnId }, index) => (
           <article key={index}>
@@ -87,5 +76,26 @@ export function Chat() {
       </form>
       {draft.trim() !== '' && <CopyAs method="agent.execute" params={{ message: draft.trim(), ...(agentId === '' ? {} : { agentId }) }} />}
     </>
+  );
+}
+
+/** The agent of the next message. Without the scope to list agents the default agent answers. */
+function AgentSelect() {
+  const agents = useCall('agents.list', {});
+  const [agentId, setAgentId] = useSearchText('agent');
+  return (
+    <Loaded query={agents}>
+      {({ agents: ids }) => (
+        <label>
+          Agent{' '}
+          <select value={agentId} onChange={(event) => setAgentId(event.target.value)}>
+            <option value="">the default agent</option>
+            {ids.map((id) => (
+              <option key={id}>{id}</option>
+            ))}
+          </select>
+        </label>
+      )}
+    </Loaded>
   );
 }
