@@ -25,6 +25,14 @@ export function formatCount(count: number | undefined): string {
   return count === undefined ? '–' : number.format(count);
 }
 
+const MAX_NAMES = 20;
+
+/** Renders the first names of a list that may be long, and how many more there are. */
+export function formatSome(names: readonly string[]): string {
+  const more = names.length - MAX_NAMES;
+  return names.slice(0, MAX_NAMES).join(', ') + (more > 0 ? ` and ${formatCount(more)} more` : '');
+}
+
 const MAX_CELL_CHARS = 200;
 
 /** Renders any value as one line of text. */

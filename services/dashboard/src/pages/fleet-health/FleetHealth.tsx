@@ -1,7 +1,7 @@
 import { CopyAs } from '../../parts/CopyAs.tsx';
 import { DataTable } from '../../parts/DataTable.tsx';
 import { Facts } from '../../parts/Facts.tsx';
-import { formatCount, formatUsd } from '../../parts/format.ts';
+import { formatCount, formatUsd, formatSome } from '../../parts/format.ts';
 import { Loaded } from '../../parts/Loaded.tsx';
 import { PageLink } from '../../parts/PageLink.tsx';
 import { RootCause } from '../../parts/RootCause.tsx';
@@ -46,8 +46,8 @@ export function FleetHealth() {
                 Turns: formatCount(activity.turnTotal),
                 Tokens: formatCount(cost.totalTokens),
                 Cost: formatUsd(cost.costUsd),
-                'Active agents': activity.activeAgents.join(', '),
-                'Active channels': activity.activeChannels.join(', '),
+                'Active agents': formatSome(activity.activeAgents),
+                'Active channels': formatSome(activity.activeChannels),
                 Causes: Object.entries(degradedByCause)
                   .map(([cause, count]) => `${cause} ${count}`)
                   .join(', '),
