@@ -1,16 +1,8 @@
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import {
-  findAccessibilityFaults,
-  getOverflow,
-  openDashboard,
-  openWithToken,
-  skip,
-  waitUntilLoaded,
-  type DashboardBrowser,
-} from './dashboard-browser.ts';
+import { openDashboard, openWithToken, skip, waitUntilLoaded, type DashboardBrowser } from './dashboard-browser.ts';
+import { checkThemesAndWidths, takeFaults } from './dashboard-views.ts';
 import { createData, DATA_OPTIONS, waitForApprovals } from './dashboard-data.ts';
 import { failCalls, holdCalls, setServices } from './dashboard-intercept.ts';
 import { mint } from './exchange.ts';
@@ -26,19 +18,14 @@ interface PageState {
   isolated?: true;
 }
 
-/** A directory for a picture of each view, or undefined: the pictures are looked at by a person. */
-const PICTURES = process.env.SWITCHYARD_TEST_PICTURES;
-const THEMES = ['light', 'dark'] as const;
-const WIDTHS = [
-  { width: 1_280, height: 900 },
-  { width: 320, height: 640 },
-];
 const MANY = 40;
 /** Pages that list records which `createData` creates. */
 const LISTS = new Set(['Sessions', 'Runs', 'Sub-agents', 'Approvals', 'Graphs', 'Memory']);
 const RECORDS = 'main .row, main tbody tr, main article';
-/** Pages that show something without a call to a service: schemas, the audit log, the event stream. */
-const WITHOUT_CALLS = new Set(['API explorer', 'Audit', 'Live events', 'Log levels']);
+/** Pages that show something without a call to a service: schemas and the event stream. */
+const WITHOUT_CALLS = new Set(['API explorer', 'Live events', 'Log levels']);
+/** The gateway serves the audit log itself, and it always answers. */
+const WITHOUT_SERVICE = new Set([...WITHOUT_CALLS, 'Audit']);
 
 const STATES: readonly PageState[] = [
   { name: 'empty', arrange: () => Promise.resolve(), shows: (page, title) => showRecords(page, title, (count) => count === 0) },
@@ -58,23 +45,25 @@ const STATES: readonly PageState[] = [
   {
     name: 'loading',
     arrange: ({ page }) => holdCalls(page),
-    shows: async (page, title) => WITHOUT_CALLS.has(title) || (await page.locator('main .loading').first().waitFor()),
+    shows: (page, title) => (WITHOUT_CALLS.has(title) ? waitUntilLoaded(page) : page.locator('main .loading').first().waitFor()),
     isolated: true,
   },
   {
     name: 'failing',
     arrange: ({ page }) => failCalls(page),
-    shows: async (page, title) => WITHOUT_CALLS.has(title) || (await page.locator('main').getByRole('alert').first().waitFor()),
+    shows: (page, title) => (WITHOUT_CALLS.has(title) ? waitUntilLoaded(page) : page.locator('main').getByRole('alert').first().waitFor()),
   },
   {
     name: 'not installed',
     arrange: ({ page }) => setServices(page, 'absent'),
-    shows: async (page, title) => WITHOUT_CALLS.has(title) || (await page.getByText('is not installed here').first().waitFor()),
+    shows: (page, title) =>
+      WITHOUT_SERVICE.has(title) ? waitUntilLoaded(page) : page.getByText('is not installed here').first().waitFor(),
   },
   {
     name: 'not answering',
     arrange: ({ page }) => setServices(page, 'down'),
-    shows: async (page, title) => WITHOUT_CALLS.has(title) || (await page.getByText('is installed and does not answer').first().waitFor()),
+    shows: (page, title) =>
+      WITHOUT_SERVICE.has(title) ? waitUntilLoaded(page) : page.getByText('is installed and does not answer').first().waitFor(),
   },
 ];
 
@@ -124,22 +113,6 @@ describe('states of the pages of the dashboard', { skip, timeout: 1_200_000 }, (
   });
 });
 
-/** The page is not loaded anew: the themes and widths are properties of its window. */
-async function checkThemesAndWidths(page: Page, state: string, title: string): Promise<void> {
-  for (const size of WIDTHS) {
-    await page.setViewportSize(size);
-    for (const colorScheme of THEMES) {
-      await page.emulateMedia({ colorScheme });
-      const view = `${title}, ${state}, ${colorScheme}, ${size.width} pixels`;
-      // A theme changes colours only, so the other rules need no second run.
-      const rules = colorScheme === 'light' ? undefined : ['color-contrast'];
-      assert.deepEqual(await findAccessibilityFaults(page, rules), [], view);
-      if (PICTURES !== undefined) await page.screenshot({ path: join(PICTURES, `${view}.png`) });
-    }
-    assert.equal(await getOverflow(page), 0, `${title} is wider than ${size.width} pixels`);
-  }
-}
-
 async function showRecords(page: Page, title: string, accept: (count: number) => boolean): Promise<void> {
   await waitUntilLoaded(page);
   if (!LISTS.has(title)) return;
@@ -149,9 +122,4 @@ async function showRecords(page: Page, title: string, accept: (count: number) =>
     assert.ok(Date.now() < deadline, `${title} shows ${await records.count()} records`);
     await page.waitForTimeout(100);
   }
-}
-
-/** Returns the faults since the last call. The console reports each answer that is an HTTP error, which states of failure have. */
-function takeFaults(faults: string[]): string[] {
-  return faults.splice(0).filter((fault) => !fault.startsWith('Failed to load resource'));
 }
