@@ -1,7 +1,14 @@
 import { media as contract, MEDIA_USAGE } from '@switchyard/contracts';
 import { createEgress } from '@switchyard/egress';
 import { createMediaModels, createModels } from '@switchyard/models';
-import { createSecretReader, createUsageRecorder, defineService, followSecrets, usageCollection } from '@switchyard/service-kit';
+import {
+  createSecretReader,
+  createUsageRecorder,
+  defineService,
+  followSecrets,
+  systemClock,
+  usageCollection,
+} from '@switchyard/service-kit';
 import { createAnswerCache } from './answers/answer-cache.ts';
 import { answerCollection } from './answers/answer-document.ts';
 import { explainNoChildren } from './processes/child-permission.ts';
@@ -69,7 +76,7 @@ export const media = defineService({
       media: mediaModels,
       models,
       answers: createAnswerCache(answers, now),
-      usage: own.use(createUsageRecorder({ event: MEDIA_USAGE, documents: spent, store, log })),
+      usage: own.use(createUsageRecorder({ event: MEDIA_USAGE, documents: spent, store, clock: systemClock, log })),
       now,
     };
     const paidJobs = own.use(createPaidJobs({ jobs, makers: createJobMakers(deps), owner: replica, now, log }));

@@ -119,9 +119,10 @@ test('bills the calls of the media service', async () => {
 
 test('sums of a cent are exact', async () => {
   await using app = await startObservability();
-  const spent = contracts.sessions.events['usage:recorded'].example as EventPayload<'usage:recorded'>;
+  const [record] = (contracts.sessions.events['usage:recorded'].example as EventPayload<'usage:recorded'>).records;
+  assert.ok(record);
   for (let n = 0; n < 30; n += 1)
-    await app.record('usage:recorded', { ...spent, id: `spent_${n}`, usage: { ...spent.usage, costUsd: 0.01 } });
+    await app.record('usage:recorded', { records: [{ ...record, id: `spent_${n}`, usage: { ...record.usage, costUsd: 0.01 } }] });
   await waitForCalls(app, 30);
   assert.equal((await app.service.bus.call('obs.billing.total', {})).totalCost, 0.3);
 });

@@ -151,7 +151,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         }),
       );
       const budgets = own.use(createBudgets({ budgets: budgetDocuments, store, clock: systemClock, models }));
-      const usage = own.use(createUsageRecorder({ event: 'usage:recorded', documents: spent, store, log }));
+      const usage = own.use(createUsageRecorder({ event: 'usage:recorded', documents: spent, store, clock: systemClock, log }));
       const counts = countsTools(env);
       const offeredTools = own.use(await openOfferedTools(bus, log));
       const tools: CreateToolBox = (principal, config, { countsExecutions = false, ...turn }) =>

@@ -15,7 +15,7 @@ const TIMING = { sweepMs: 200, pollMs: 200 };
 /** The recorded usage of all lives. An event that is sent again counts once. */
 class Records {
   readonly turns = new Map<string, EventPayload<'turn:ended'>>();
-  readonly spent = new Map<string, EventPayload<'usage:recorded'>>();
+  readonly spent = new Map<string, EventPayload<'usage:recorded'>['records'][number]>();
 
   /**
    * Returns a function that ends the life. Turns that ended before count, although their events may be delivered later: the event log
@@ -24,7 +24,9 @@ class Records {
   follow(app: TestService): () => void {
     let diedAt = Infinity;
     app.host.bus.on('turn:ended', ({ payload }) => void (payload.finishedAt > diedAt || this.turns.set(payload.turnId, payload)));
-    app.host.bus.on('usage:recorded', ({ payload }) => void (payload.finishedAt > diedAt || this.spent.set(payload.id, payload)));
+    app.host.bus.on('usage:recorded', ({ payload }) => {
+      for (const record of payload.records) if (record.finishedAt <= diedAt) this.spent.set(record.id, record);
+    });
     return () => void (diedAt = Date.now());
   }
 

@@ -10,18 +10,22 @@ export const MEDIA_USAGE = 'media:usage_recorded';
 
 export const mediaUsageEvents = defineEvents({
   [MEDIA_USAGE]: {
-    summary: 'A provider of speech, images or vision was called. The usage of a provider that reports no tokens is unknown.',
+    summary: 'Providers of speech, images or vision were called. The usage of a provider that reports no tokens is unknown.',
     beyond: true,
     payload: createUsagePayload(MediaUsagePurpose),
     example: {
-      id: 'spent_4fT0mUq2Zs8KxY1bNcVdGh',
-      purpose: 'vision',
-      agentId: 'default',
-      client: 'alice',
-      model: 'google/gemini-2.5-flash',
-      outcome: 'answered',
-      usage: { calls: 1, unknownCalls: 0, input: 1290, output: 96, cacheRead: 0, cacheWrite: 0, costUsd: 0.0006 },
-      finishedAt: 1763719201250,
+      records: [
+        {
+          id: 'spent_4fT0mUq2Zs8KxY1bNcVdGh',
+          purpose: 'vision',
+          agentId: 'default',
+          client: 'alice',
+          model: 'google/gemini-2.5-flash',
+          outcome: 'answered',
+          usage: { calls: 1, unknownCalls: 0, input: 1290, output: 96, cacheRead: 0, cacheWrite: 0, costUsd: 0.0006 },
+          finishedAt: 1763719201250,
+        },
+      ],
     },
   },
 });

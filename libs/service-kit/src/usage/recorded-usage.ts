@@ -1,9 +1,10 @@
 import { MAX } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
-import { MAX_PAYLOADS, type UsageDocument } from './usage-document.ts';
+import { MAX_RECORDS, type UsageDocument } from './usage-document.ts';
 import type { UsageEvent } from './usage-recorder.ts';
 
-const PAGE_SIZE = Math.floor(MAX.few / MAX_PAYLOADS);
+/** Documents of a page. They contain a thousand records at most. */
+const PAGE_SIZE = MAX.many / MAX_RECORDS;
 
 export interface ListRecordedUsageOptions<E extends UsageEvent> {
   /** The event that announced the usage. */
@@ -35,8 +36,8 @@ export async function listRecordedUsage<E extends UsageEvent>(
 ): Promise<RecordedUsagePage<E>> {
   const options = { limit: PAGE_SIZE, ...(previous === undefined ? {} : { cursor: previous }) };
   const { items, cursor } = await documents.system().find({ at: { gte: since } }, { sort: [['at', 'asc']], ...options });
-  const entries = items.flatMap(({ tenant, at, payload, payloads = payload ? [payload] : [] }) =>
-    at === undefined ? [] : payloads.map((one) => ({ tenant, name: event, payload: one, at })),
+  const entries = items.flatMap(({ tenant, at, payload, payloads = payload ? [payload] : [], records = payloads }) =>
+    at === undefined || records.length === 0 ? [] : [{ tenant, name: event, payload: { records }, at }],
   );
   return { entries, ...(cursor === undefined ? {} : { cursor }) };
 }

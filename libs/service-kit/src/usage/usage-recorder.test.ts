@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Collection, OutboxEvent } from '@switchyard/store';
+import { silentLogger, type Logger } from '@switchyard/telemetry';
+import { systemClock } from '../scheduling/clock.ts';
 import type { UsageDocument } from './usage-document.ts';
 import { createUsageRecorder, type UsageRecord } from './usage-recorder.ts';
 
@@ -32,39 +34,72 @@ function createDocuments(fail = false) {
   return { documents, inserts, release };
 }
 
-const agents = (payloads: readonly unknown[] = []): unknown[] => payloads.map((payload) => (payload as { agentId: string }).agentId);
+interface StartOptions {
+  documents: Collection<UsageDocument>;
+  log?: Logger;
+}
 
-test('records that arrive during a write share the next document', async () => {
+/** Starts a recorder whose clock stands still until `advance` is called. */
+function startRecorder({ documents, log = silentLogger() }: StartOptions) {
+  const due: (() => void)[] = [];
+  const clock = {
+    ...systemClock,
+    after(_ms: number, work: () => void) {
+      due.push(work);
+      return () => void due.splice(due.indexOf(work), 1);
+    },
+  };
+  const recorder = createUsageRecorder({ event: 'usage:recorded', documents, store: { now: () => 1_000 }, clock, log });
+  return { recorder, advance: () => due.splice(0).forEach((work) => work()) };
+}
+
+const agents = (records: readonly unknown[] = []): unknown[] => records.map((one) => (one as { agentId: string }).agentId);
+
+test('records of one interval share a document and an event of their tenant', async () => {
   const { documents, inserts, release } = createDocuments();
-  const recorder = createUsageRecorder({ event: 'usage:recorded', documents, store: { now: () => 1_000 }, log: console });
+  const { recorder, advance } = startRecorder({ documents });
   for (const agentId of ['a', 'b', 'c']) recorder.record(record('one', agentId));
   recorder.record(record('two', 'd'));
+  assert.equal(inserts.length, 0);
+  advance();
+  recorder.record(record('one', 'e'));
+  advance();
   release();
   await recorder[Symbol.asyncDispose]();
-  const written = inserts.map(({ tenant, document }) => [tenant, ...agents(document.payloads)]);
+  const written = inserts.map(({ tenant, document }) => [tenant, ...agents(document.records)]);
   assert.deepEqual(written, [
-    ['one', 'a'],
+    ['one', 'a', 'b', 'c'],
     ['two', 'd'],
-    ['one', 'b', 'c'],
+    ['one', 'e'],
   ]);
-  for (const { document, emit } of inserts)
-    assert.deepEqual(
-      emit.map(({ name, payload }) => [name, payload]),
-      (document.payloads ?? []).map((payload) => ['usage:recorded', payload]),
-    );
-  const ids = inserts.flatMap(({ document: { payloads = [] } }) => payloads.map(({ id }) => id));
-  assert.equal(new Set(ids).size, 4);
+  for (const { document, emit } of inserts) assert.deepEqual(emit, [{ name: 'usage:recorded', payload: { records: document.records } }]);
+  const ids = inserts.flatMap(({ document: { records = [] } }) => records.map(({ id }) => id));
+  assert.equal(new Set(ids).size, 5);
 });
 
-test('a document has at most 20 payloads', async () => {
+test('a document has at most 50 records', async () => {
   const { documents, inserts, release } = createDocuments();
-  const recorder = createUsageRecorder({ event: 'usage:recorded', documents, store: { now: () => 1_000 }, log: console });
-  for (let at = 0; at < 42; at += 1) recorder.record(record('one', `${at}`));
+  const { recorder, advance } = startRecorder({ documents });
+  for (let at = 0; at < 101; at += 1) recorder.record(record('one', `${at}`));
+  advance();
   release();
   await recorder[Symbol.asyncDispose]();
   assert.deepEqual(
-    inserts.map(({ document: { payloads = [] } }) => payloads.length),
-    [1, 20, 20, 1],
+    inserts.map(({ document: { records = [] } }) => records.length),
+    [50, 50, 1],
+  );
+});
+
+test('disposal writes the records that still wait, each once', async () => {
+  const { documents, inserts, release } = createDocuments();
+  const { recorder, advance } = startRecorder({ documents });
+  recorder.record(record('one', 'a'));
+  release();
+  await recorder[Symbol.asyncDispose]();
+  advance();
+  assert.deepEqual(
+    inserts.map(({ document }) => agents(document.records)),
+    [['a']],
   );
 });
 
@@ -72,7 +107,7 @@ test('the log contains each record that could not be written', async () => {
   const { documents, release } = createDocuments(true);
   const lines: { usage: { agentId: string } }[] = [];
   const log = { error: (fields: object) => void lines.push(fields as never) };
-  const recorder = createUsageRecorder({ event: 'usage:recorded', documents, store: { now: () => 1_000 }, log: log as never });
+  const { recorder } = startRecorder({ documents, log: log as never });
   for (const agentId of ['a', 'b', 'c']) recorder.record(record('one', agentId));
   release();
   await recorder[Symbol.asyncDispose]();

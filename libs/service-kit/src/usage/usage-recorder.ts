@@ -2,12 +2,15 @@ import { ServiceError, type MediaUsagePurpose, type TurnUsage, type UsageOutcome
 import { mintId } from '@switchyard/security';
 import type { Collection, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
-import { MAX_PAYLOADS, type UsageDocument } from './usage-document.ts';
+import type { Clock } from '../scheduling/clock.ts';
+import { MAX_RECORDS, type UsageDocument } from './usage-document.ts';
 
 const RETENTION_MS = 86_400_000;
+/** A killed process loses the records of this time: they are on the invoice of the provider and not on the bill. */
+const WRITE_INTERVAL_MS = 20;
 
-/** Payload of a usage event. */
-type Payload = Record<string, unknown>;
+/** Record of a usage event. */
+type EventRecord = Record<string, unknown>;
 
 /** The events that contain usage outside a durable turn, with their purposes. */
 interface UsagePurposes {
@@ -39,31 +42,40 @@ export interface UsageRecorderDeps<E extends UsageEvent> {
   event: E;
   documents: Collection<UsageDocument>;
   store: Pick<Store, 'now'>;
+  clock: Clock;
   log: Pick<Logger, 'error'>;
 }
 
 /**
- * Writes one document at a time for each tenant. Records that arrive during a write share the next document, so that a busy replica
- * writes once for many calls.
+ * Writes the records of a short interval together, as one document with one event for each tenant, so that a busy replica writes once
+ * for many calls.
  */
-export function createUsageRecorder<E extends UsageEvent>({ event, documents, store, log }: UsageRecorderDeps<E>): UsageRecorder<E> {
-  /** Payloads that wait for the running write, by tenant. */
-  const waiting = new Map<string, Payload[]>();
-  const writers = new Set<Promise<void>>();
+export function createUsageRecorder<E extends UsageEvent>(deps: UsageRecorderDeps<E>): UsageRecorder<E> {
+  const { event, documents, store, clock, log } = deps;
+  const waiting = new Map<string, EventRecord[]>();
+  const writes = new Set<Promise<void>>();
+  let cancelWrite: (() => void) | undefined;
 
-  async function writeAll(tenant: string, payloads: Payload[]): Promise<void> {
-    while (payloads.length > 0) await write(tenant, payloads.splice(0, MAX_PAYLOADS));
-    waiting.delete(tenant);
+  function writeAll(): void {
+    cancelWrite?.();
+    cancelWrite = undefined;
+    for (const [tenant, records] of waiting) {
+      for (let from = 0; from < records.length; from += MAX_RECORDS) {
+        const written = write(tenant, records.slice(from, from + MAX_RECORDS)).finally(() => writes.delete(written));
+        writes.add(written);
+      }
+    }
+    waiting.clear();
   }
 
-  async function write(tenant: string, payloads: Payload[]): Promise<void> {
+  async function write(tenant: string, records: EventRecord[]): Promise<void> {
     const now = store.now();
     try {
-      const document = { id: mintId('spent'), at: now, payloads, forgetAt: now + RETENTION_MS };
-      await documents.for({ tenant }).insert(document, { emit: payloads.map((payload) => ({ name: event, payload })) });
+      const document = { id: mintId('spent'), at: now, records, forgetAt: now + RETENTION_MS };
+      await documents.for({ tenant }).insert(document, { emit: [{ name: event, payload: { records } }] });
     } catch (err) {
       const hint = 'the log line contains the usage';
-      for (const usage of payloads)
+      for (const usage of records)
         log.error({ err, tenant, usage, errorKind: 'dependency', hint }, 'failed to record the usage of a provider');
     }
   }
@@ -71,27 +83,22 @@ export function createUsageRecorder<E extends UsageEvent>({ event, documents, st
   return {
     record({ tenant, ...record }) {
       if (record.usage.calls === 0) return;
-      const payload = toPayload(record, store.now());
-      const before = waiting.get(tenant);
-      if (before) {
-        before.push(payload);
-        return;
-      }
-      const payloads = [payload];
-      waiting.set(tenant, payloads);
-      const written = writeAll(tenant, payloads).finally(() => writers.delete(written));
-      writers.add(written);
+      const records = waiting.get(tenant) ?? [];
+      records.push(toEventRecord(record, store.now()));
+      waiting.set(tenant, records);
+      cancelWrite ??= clock.after(WRITE_INTERVAL_MS, writeAll);
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all(writers);
+      writeAll();
+      await Promise.all(writes);
     },
   };
 }
 
-function toPayload<E extends UsageEvent>(
+function toEventRecord<E extends UsageEvent>(
   { model, client, turnId, ...record }: Omit<UsageRecord<E>, 'tenant'>,
   finishedAt: number,
-): Payload {
+): EventRecord {
   return {
     id: mintId('spent'),
     ...record,

@@ -6,6 +6,7 @@ import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { MEDIA_USAGE } from '@switchyard/contracts';
 import { encodeWav } from '@switchyard/models';
+import type { TestService } from '@switchyard/testkit';
 import { testMedia } from '../media.fixture.ts';
 
 const TIMEOUT = { timeout: 60_000 };
@@ -127,6 +128,14 @@ test('image.generate returns the image of the provider and its limits in the res
   assert.equal(provider.requests.length, 2, 'refused calls ask no provider');
 });
 
+/** Returns the only record of the next event. */
+async function nextRecord(app: TestService) {
+  const { records } = await app.nextEvent(MEDIA_USAGE);
+  const [record] = records;
+  assert.ok(record && records.length === 1, `${records.length} records`);
+  return record;
+}
+
 test('records each call of a provider for billing, and none for a kept answer', TIMEOUT, async () => {
   let isUp = true;
   await using provider = await startProvider((request, response) =>
@@ -138,7 +147,7 @@ test('records each call of a provider for billing, and none for a kept answer', 
   const transcribe = async (samples: number) =>
     app.bus.call('audio.transcribe', { audio: Buffer.from(encodeWav(new Int16Array(samples), 8_000)).toString('base64') });
   const next = async () => {
-    const { purpose, outcome, model, usage } = await app.nextEvent(MEDIA_USAGE);
+    const { purpose, outcome, model, usage } = await nextRecord(app);
     return [purpose, outcome, model, usage.calls, usage.unknownCalls];
   };
   await transcribe(100);
@@ -161,7 +170,7 @@ test('records the tokens and the cost of a described image', TIMEOUT, async () =
   const png = Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==', 'base64');
   const { description } = await app.bus.call('image.analyze', { source: png.toString('base64'), source_type: 'base64' });
   assert.equal(description, 'A yard.');
-  const recorded = await app.nextEvent(MEDIA_USAGE);
+  const recorded = await nextRecord(app);
   assert.deepEqual([recorded.purpose, recorded.outcome, recorded.usage.unknownCalls], ['vision', 'answered', 0]);
   assert.deepEqual([recorded.usage.input, recorded.usage.output], [1_000, 20]);
   assert.ok(recorded.usage.costUsd > 0);

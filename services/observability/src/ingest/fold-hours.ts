@@ -18,6 +18,9 @@ export interface TenantRecord {
 /** Log name of rows that were read from their owner after the event log was lost. They have no sequence number. */
 export const RECOVERED = 'recovered';
 
+/** Rows per read while the rows of a lost log are folded. */
+const ROWS_PER_READ = 500;
+
 /** Sums of an hour, and the position in the log up to which they are complete. */
 type HourSums = Pick<HourDocument, 'log' | 'seq' | 'entries' | 'expiresAt'>;
 
@@ -44,6 +47,27 @@ async function foldHour(deps: FoldDeps, group: readonly TenantRecord[]): Promise
     if (existing && existing.log !== log) return sumRows(deps, { tenant: first.tenant, hourId }, { log, seq });
     return { log, seq, expiresAt, entries: addEntries(existing?.entries ?? [], fresh) };
   });
+}
+
+/** Folds rows that were stored before the log was lost and whose hour may lack them. */
+export async function foldRest({ records, hours }: FoldDeps, { log, seq }: Pick<HourSums, 'log' | 'seq'>): Promise<void> {
+  for (let from = seq; ;) {
+    const page = await records.system().find({ log, seq: { gt: from } }, { sort: [['seq', 'asc']], limit: ROWS_PER_READ });
+    const items = page.cursor === undefined ? page.items : dropLastEvent(page.items);
+    const last = items.at(-1);
+    if (last === undefined) return;
+    await foldHours(
+      { records, hours },
+      items.map(({ tenant, ...record }) => ({ tenant, record })),
+    );
+    from = last.seq;
+  }
+}
+
+/** The rows of an event are folded together, because an hour refuses an event that it contains. The next page has all of the last event. */
+function dropLastEvent<R extends RecordDocument>(rows: readonly R[]): R[] {
+  const last = rows.at(-1)?.seq;
+  return rows.filter(({ seq }) => seq !== last);
 }
 
 interface HourKey {

@@ -26,6 +26,35 @@ test('adds up ended turns and usage records, and stores an event that is publish
   );
 });
 
+/** The payload of an event with `count` usage records of one call and ten tokens each, with different ids. */
+function usagePayload(name: string, count: number): EventPayload<'usage:recorded'> {
+  const [record] = (contracts.sessions.events['usage:recorded'].example as EventPayload<'usage:recorded'>).records;
+  assert.ok(record);
+  const usage = { ...record.usage, input: 10, output: 0, costUsd: 0.01 };
+  return { records: Array.from({ length: count }, (_, n) => ({ ...record, id: `spent_${name}_${n}`, usage })) };
+}
+
+test('bills each record of an event once, also after the event is published again or the log is replayed', async () => {
+  await using app = await startObservability({ replicas: 2 });
+  const payloads = Array.from({ length: 30 }, (_, n) => usagePayload(`${n}`, 50));
+  for (const payload of payloads) await app.record('usage:recorded', payload);
+  await waitForCalls(app, 1_500);
+  for (const payload of payloads.slice(0, 5)) await app.record('usage:recorded', payload);
+  await waitUntil(async () => (await app.readPosition()) >= 35, 'the position');
+  await app.rewind();
+  await app.record('usage:recorded', usagePayload('last', 1));
+  await waitForCalls(app, 1_501);
+  const { callCount, totalTokens, totalCost } = await readTotal(app);
+  assert.deepEqual({ callCount, totalTokens, totalCost }, { callCount: 1_501, totalTokens: 15_010, totalCost: 15.01 });
+});
+
+test('bills an event of an earlier version, which is a single record', async () => {
+  await using app = await startObservability();
+  await app.recordUnknown('usage:recorded', usagePayload('single', 1).records[0]);
+  await waitForCalls(app, 1);
+  assert.equal((await readTotal(app)).totalTokens, 10);
+});
+
 test('a replay of the log changes no sum, also after a kill between rows and hours', async () => {
   await using data = await tempDir();
   await using app = await startObservability({ data: data.path });

@@ -4,20 +4,20 @@ import { atIntervals, type Clock } from '@switchyard/service-kit';
 import type { Collection, Documents } from '@switchyard/store';
 import { counter, observe, type Logger } from '@switchyard/telemetry';
 import type { DiagnosticDocument, HourDocument, PositionDocument, RecordDocument } from '../documents/collections.ts';
-import { foldHours, type TenantRecord } from './fold-hours.ts';
+import { foldHours, foldRest, type TenantRecord } from './fold-hours.ts';
 import { getRecoveryStart, recoverUsage, USAGE_LISTS } from './recover-usage.ts';
 import { createPriceReader, type PriceList } from './price-list.ts';
 import { keepUnreadable, readDiagnostic } from './read-diagnostic.ts';
-import { readRecord, type LogPlace } from './read-record.ts';
+import { readRecords, type LogPlace } from './read-record.ts';
 
 /** Events per read of the log. */
 const PAGE_SIZE = 500;
-/** Events that are parsed and stored at a time. A larger batch would block the event loop for more than 20 ms on SQLite. */
+/** Rows that are stored at a time. A larger batch would block the event loop for more than 20 ms on SQLite. */
 const BATCH_SIZE = 100;
+/** Rows that are added to their hours at a time. */
+const FOLD_SIZE = 500;
 const POSITION = 'events';
 const DAY_MS = 86_400_000;
-/** Rows per read while the rows of a lost log are folded. */
-const ROWS_PER_READ = 500;
 
 export interface IngestDeps {
   bus: Bus;
@@ -147,20 +147,6 @@ async function openPosition(deps: IngestDeps, stored: Documents<PositionDocument
   return (await stored.get(POSITION)) ?? { log, seq: 0 };
 }
 
-/** Folds rows that were stored before the log was lost and whose hour may lack them. */
-async function foldRest({ records, hours }: IngestDeps, { log, seq }: Position): Promise<void> {
-  for (let from = seq; ;) {
-    const { items } = await records.system().find({ log, seq: { gt: from } }, { sort: [['seq', 'asc']], limit: ROWS_PER_READ });
-    const last = items.at(-1);
-    if (last === undefined) return;
-    await foldHours(
-      { records, hours },
-      items.map(({ tenant, ...record }) => ({ tenant, record })),
-    );
-    from = last.seq;
-  }
-}
-
 function advance(stored: Documents<PositionDocument>, from: Position, { seq, at }: Position & { at: number }): Promise<unknown> {
   return stored.update({ name: POSITION, log: from.log, seq: { lt: seq } }, { set: { seq, at } });
 }
@@ -172,42 +158,53 @@ function getRetentionMs({ settings }: IngestDeps): number {
 /** Stores a page of the log: first the rows, then the hours, so that an interrupted page is folded again from its rows. */
 async function ingestPage(deps: IngestDeps, prices: PriceList, { log, page }: { log: string; page: readonly LogEntry[] }): Promise<void> {
   const retentionMs = getRetentionMs(deps);
-  const records: TenantRecord[] = [];
-  for (let from = 0; from < page.length; from += BATCH_SIZE) {
-    const writes: Promise<TenantRecord | undefined>[] = [];
-    for (const entry of page.slice(from, from + BATCH_SIZE)) {
-      const place = { log, seq: entry.seq, at: entry.at, expiresAt: entry.at + retentionMs };
-      const write = ingestEntry(deps, prices, { entry, place });
-      if (write) writes.push(write);
-    }
-    for (const record of await Promise.all(writes)) if (record !== undefined) records.push(record);
+  let records: TenantRecord[] = [];
+  let writes: Promise<TenantRecord | undefined>[] = [];
+  for (const entry of page) {
+    const place = { log, seq: entry.seq, at: entry.at, expiresAt: entry.at + retentionMs };
+    writes.push(...ingestEntry(deps, prices, { entry, place }));
+    if (writes.length >= BATCH_SIZE) await finishWrites();
+    if (records.length >= FOLD_SIZE) await fold();
   }
-  await foldHours(deps, records);
+  await finishWrites();
+  await fold();
+
+  async function finishWrites(): Promise<void> {
+    for (const record of await Promise.all(writes)) if (record !== undefined) records.push(record);
+    writes = [];
+  }
+
+  async function fold(): Promise<void> {
+    await foldHours(deps, records);
+    records = [];
+  }
 }
 
-/** Stores what an entry contains. Resolves to the record that its hour must contain. */
+/** Stores what an entry contains. The writes resolve to the records that its hour must contain. */
 function ingestEntry(
   { records, diagnostics }: IngestDeps,
   prices: PriceList,
   { entry, place }: { entry: LogEntry; place: LogPlace },
-): Promise<TenantRecord | undefined> | undefined {
+): Promise<TenantRecord | undefined>[] {
   const event = readEvent(entry);
-  if (event === undefined) return count('ignored');
+  if (event === undefined) return ignore();
   const { name, tenant } = event;
   const payload = parseJson(event.payload);
-  const record = readRecord(name, payload, place, prices);
-  if (record) {
+  const rows = readRecords(name, payload, place, prices);
+  if (rows) {
     count('record');
-    return storeRecord(records, { tenant, record });
+    return rows.map((record) => storeRecord(records, { tenant, record }));
   }
-  const diagnostic = record === null ? keepUnreadable(name, payload, place) : readDiagnostic(name, payload, place);
-  if (diagnostic === undefined) return count('ignored');
-  count(record === null ? 'unreadable' : 'diagnostic');
-  return diagnostics
-    .for({ tenant })
-    .insert(diagnostic)
-    .catch(ignoreExisting)
-    .then(() => undefined);
+  const diagnostic = rows === null ? keepUnreadable(name, payload, place) : readDiagnostic(name, payload, place);
+  if (diagnostic === undefined) return ignore();
+  count(rows === null ? 'unreadable' : 'diagnostic');
+  const write = diagnostics.for({ tenant }).insert(diagnostic).catch(ignoreExisting);
+  return [write.then(() => undefined)];
+}
+
+function ignore(): [] {
+  count('ignored');
+  return [];
 }
 
 /** Stores a row. Resolves to undefined if the event was stored before from another place of the log. */
@@ -225,7 +222,7 @@ async function storeRecord(records: Collection<RecordDocument>, { tenant, record
 
 type Outcome = 'record' | 'diagnostic' | 'unreadable' | 'ignored' | 'lost' | 'recovered';
 
-function count(outcome: Outcome, events = 1): undefined {
+function count(outcome: Outcome, events = 1): void {
   counter('switchyard.observability.events', { outcome }).add(events);
 }
 

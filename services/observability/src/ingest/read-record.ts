@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { contracts, MEDIA_USAGE, type EventPayload, type ModelTurnUsage, type TurnUsage } from '@switchyard/contracts';
 import type { ModelSum, RecordDocument } from '../documents/collections.ts';
 import { toPico } from '../billing/pico.ts';
@@ -14,24 +14,33 @@ export interface LogPlace {
   expiresAt: number;
 }
 
-/** Reads a record from `turn:ended` or an event with the usage of one call. Returns undefined for other events, null for a payload that breaks its contract. */
-export function readRecord(name: string, payload: unknown, place: LogPlace, prices: PriceList): RecordDocument | undefined | null {
+/**
+ * Reads the records from `turn:ended` or an event with the usage of single calls. Returns undefined for other events, null for a payload
+ * that breaks its contract.
+ */
+export function readRecords(name: string, payload: unknown, place: LogPlace, prices: PriceList): RecordDocument[] | undefined | null {
   if (name === 'turn:ended') {
     const parsed = contracts.sessions.events['turn:ended'].payload.safeParse(payload);
-    return parsed.success ? fromTurn(parsed.data, place, prices) : null;
+    return parsed.success ? [fromTurn(parsed.data, place, prices)] : null;
   }
   const usage = USAGE_PAYLOADS.get(name)?.safeParse(payload);
   if (usage === undefined) return undefined;
-  return usage.success ? fromUsage(usage.data, place, prices) : null;
+  return usage.success ? usage.data.records.map((record) => fromUsage(record, place, prices)) : null;
 }
 
 type UsagePayload = EventPayload<'usage:recorded'> | EventPayload<typeof MEDIA_USAGE>;
+type UsageRecord = UsagePayload['records'][number];
 
 /** The events with the usage of single provider calls. */
 const USAGE_PAYLOADS = new Map<string, z.ZodType<UsagePayload>>([
-  ['usage:recorded', contracts.sessions.events['usage:recorded'].payload],
-  [MEDIA_USAGE, contracts.media.events[MEDIA_USAGE].payload],
+  ['usage:recorded', acceptSingleRecord(contracts.sessions.events['usage:recorded'].payload)],
+  [MEDIA_USAGE, acceptSingleRecord(contracts.media.events[MEDIA_USAGE].payload)],
 ]);
+
+/** Events of earlier versions, which the log may contain, consist of one record. */
+function acceptSingleRecord<P extends UsagePayload>(payload: z.ZodType<P>): z.ZodType<P> {
+  return z.preprocess((value) => (typeof value === 'object' && value !== null && 'id' in value ? { records: [value] } : value), payload);
+}
 
 function fromTurn(turn: EventPayload<'turn:ended'>, place: LogPlace, prices: PriceList): RecordDocument {
   const { turnId, sessionKey, agentId, client, kind, origin, state, finishReason, failure, usage, evidence } = turn;
@@ -67,7 +76,7 @@ function fromTurn(turn: EventPayload<'turn:ended'>, place: LogPlace, prices: Pri
   };
 }
 
-function fromUsage(record: UsagePayload, place: LogPlace, prices: PriceList): RecordDocument {
+function fromUsage(record: UsageRecord, place: LogPlace, prices: PriceList): RecordDocument {
   const { id, agentId, client, model, turnId, outcome, usage, finishedAt } = record;
   return {
     recordId: id,

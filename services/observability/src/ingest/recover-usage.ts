@@ -2,10 +2,10 @@ import type { Bus } from '@switchyard/bus';
 import { DEFAULT_TENANT, ServiceError, servicePrincipal, type Result } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
 import { toHourId } from '../billing/hour.ts';
-import type { PositionDocument } from '../documents/collections.ts';
+import type { RecordDocument, PositionDocument } from '../documents/collections.ts';
 import { rebuildHour, RECOVERED, type FoldDeps } from './fold-hours.ts';
 import type { PriceList } from './price-list.ts';
-import { readRecord } from './read-record.ts';
+import { readRecords } from './read-record.ts';
 
 /** An event may be published this long after the turn ended that it announces. */
 const PUBLISH_DELAY_MS = 60_000;
@@ -57,8 +57,8 @@ export async function recoverUsage(deps: RecoveryDeps, { list, since, prices, re
       const { tenant, at } = entry;
       if (at <= (await readReset(tenant))) continue;
       const stored = await storeEntry(deps, entry, { prices, retentionMs });
-      if (stored === undefined) continue;
-      if (stored === 'inserted') rows += 1;
+      rows += stored.filter((one) => one === 'inserted').length;
+      if (stored.every((one) => one === undefined)) continue;
       const key = { tenant, hourId: toHourId(at) };
       hours.set(JSON.stringify(key), key);
     }
@@ -72,14 +72,19 @@ async function readResetTime(positions: Collection<PositionDocument>, tenant: st
   return (await positions.for({ tenant }).get(RESET_POSITION))?.at ?? 0;
 }
 
-/** Resolves to undefined if the row came from the log and its hour contains it. */
-async function storeEntry(
-  { records }: RecoveryDeps,
+type StoredRow = 'inserted' | 'existing' | undefined;
+
+function storeEntry(
+  deps: RecoveryDeps,
   { tenant, name, payload, at }: Entry,
   { prices, retentionMs }: Pick<RecoveryOptions, 'prices' | 'retentionMs'>,
-): Promise<'inserted' | 'existing' | undefined> {
-  const record = readRecord(name, payload, { log: RECOVERED, seq: 0, at, expiresAt: at + retentionMs }, prices);
-  if (!record) return undefined;
+): Promise<StoredRow[]> {
+  const records = readRecords(name, payload, { log: RECOVERED, seq: 0, at, expiresAt: at + retentionMs }, prices) ?? [];
+  return Promise.all(records.map((record) => storeRow(deps, tenant, record)));
+}
+
+/** Resolves to undefined if the row came from the log and its hour contains it. */
+async function storeRow({ records }: RecoveryDeps, tenant: string, record: RecordDocument): Promise<StoredRow> {
   const documents = records.for({ tenant });
   try {
     await documents.insert(record);
