@@ -16,6 +16,7 @@ export { startRedisServer, type RedisServer, type RedisServerOptions } from './s
 export type { UpstreamBehaviour, UpstreamCall, UpstreamUsage } from './model-providers/upstream-behaviour.ts';
 export { startMediaUpstream, type MediaReply, type MediaUpstream } from './model-providers/media-upstream.ts';
 export { startUpstream, type Upstream, type UpstreamRequest } from './model-providers/upstream.ts';
+export { createLossyHub, type LossyHub, type LossyHubOptions } from './services/lossy-hub.ts';
 export { principal } from './services/principal.ts';
 export { dice, type Dice } from './simulation/seeded-random.ts';
 export { readSharedServers, SHARED_SERVERS_VARIABLE, type SharedServers } from './servers/shared-servers.ts';

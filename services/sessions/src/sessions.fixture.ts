@@ -8,7 +8,7 @@ import {
   type Principal,
   type Result,
 } from '@switchyard/contracts';
-import type { Bus, Handler } from '@switchyard/bus';
+import type { Bus, Handler, MemoryHub } from '@switchyard/bus';
 import type { Host } from '@switchyard/service-kit';
 import type { Logger } from '@switchyard/telemetry';
 import { testService, type TestService } from '@switchyard/testkit';
@@ -25,6 +25,7 @@ interface Options {
   suspended?: readonly string[];
   env?: Readonly<Record<string, string>>;
   timing?: SessionsTiming;
+  hub?: MemoryHub;
   log?: Logger;
 }
 

@@ -1,33 +1,45 @@
 import assert from 'node:assert/strict';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
-import type { EventPayload } from '@switchyard/contracts';
+import { readEvent, type MemoryHub } from '@switchyard/bus';
+import { EVENTS_LOG, type EventPayload } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
-import { principal, tempDir, type TestService } from '@switchyard/testkit';
+import { createLossyHub, principal, tempDir, type TestService } from '@switchyard/testkit';
 import { startLedgerModel, type LedgerModel } from './ledger-model.fixture.ts';
 import { testSessions } from './sessions.fixture.ts';
 
 const CLIENTS = 20;
 const PARALLEL = 16;
 const OPEN_CALLS_MS = 60_000;
+const EVENTS_MS = 300_000;
 const TIMING = { sweepMs: 200, pollMs: 200 };
 
-/** The recorded usage of all lives. An event that is sent again counts once. */
+/** The recorded usage of all lives, as the event log contains it. An event that is published again counts once. */
 class Records {
   readonly turns = new Map<string, EventPayload<'turn:ended'>>();
   readonly spent = new Map<string, EventPayload<'usage:recorded'>['records'][number]>();
+  #hub: MemoryHub | undefined;
+  #nextSeq = 0;
 
-  /**
-   * Returns a function that ends the life. Turns that ended before count, although their events may be delivered later: the event log
-   * keeps published events. Turns that end later belong to the next life.
-   */
-  follow(app: TestService): () => void {
-    let diedAt = Infinity;
-    app.host.bus.on('turn:ended', ({ payload }) => void (payload.finishedAt > diedAt || this.turns.set(payload.turnId, payload)));
-    app.host.bus.on('usage:recorded', ({ payload }) => {
-      for (const record of payload.records) if (record.finishedAt <= diedAt) this.spent.set(record.id, record);
-    });
-    return () => void (diedAt = Date.now());
+  /** Begins a life with its own event log. */
+  follow(hub: MemoryHub): void {
+    this.#hub = hub;
+    this.#nextSeq = 0;
+  }
+
+  /** Reads the events that the log has stored since the last call. */
+  read(): void {
+    for (const entry of this.#hub?.log(EVENTS_LOG).read('evt.>', this.#nextSeq) ?? []) {
+      this.#nextSeq = entry.seq + 1;
+      const { name, payload } = readEvent(entry) ?? {};
+      if (name === 'turn:ended') {
+        const turn = decode(payload) as EventPayload<'turn:ended'>;
+        add(this.turns, turn.turnId, turn);
+      } else if (name === 'usage:recorded') {
+        const usage = decode(payload) as EventPayload<'usage:recorded'>;
+        for (const record of usage.records) add(this.spent, record.id, record);
+      }
+    }
   }
 
   sum() {
@@ -37,18 +49,31 @@ class Records {
   }
 }
 
+function decode(payload: Uint8Array | undefined): unknown {
+  return JSON.parse(Buffer.from(payload ?? []).toString());
+}
+
+/** An event that is published again has the same payload. */
+function add<T>(events: Map<string, T>, id: string, event: T): void {
+  const earlier = events.get(id);
+  if (earlier === undefined) events.set(id, event);
+  else assert.deepEqual(event, earlier);
+}
+
 export interface LedgerRun {
   turns: number;
   completions: number;
   /** Processes that are killed during their model calls. */
   kills: number;
+  /** Probability that a message of the bus is lost. */
+  loss?: number;
 }
 
 /**
  * Runs durable and stateless turns, kills the process, and compares the recorded usage with the ledger of the model: the tokens of all
- * answers with a usage are equal, and no other call is missing.
+ * answers with a usage are equal, and no other call is missing. A bus that loses messages delays events and changes none.
  */
-export async function compareWithLedger({ turns, completions, kills }: LedgerRun): Promise<void> {
+export async function compareWithLedger({ turns, completions, kills, loss = 0 }: LedgerRun): Promise<void> {
   await using directory = await tempDir();
   await using model = await startLedgerModel();
   const records = new Records();
@@ -56,20 +81,25 @@ export async function compareWithLedger({ turns, completions, kills }: LedgerRun
   const accepted = new Set<string>();
   for (let life = 0; life < lives; life += 1) {
     const data = join(directory.path, `life-${life}`);
-    const app = await startLife(data, model.url);
-    const die = records.follow(app);
+    const hub = createLossyHub({ seed: life, loss });
+    records.follow(hub);
+    const app = await startLife(data, model.url, hub);
     const share = (total: number): number => Math.floor(total / lives);
     await inParallel(share(completions), (n) => complete(app, model, n));
     if (life < kills) model.holdAfter(share(turns) / 2);
     for (let n = 0; n < share(turns); n += 1) accepted.add(await startTurn(app, n));
     if (life < kills) {
-      await waitForOpenCalls(model, () => Math.min(PARALLEL, accepted.size - records.turns.size));
-      await app.host.bus.flush();
-      die();
+      await waitForOpenCalls(model, () => {
+        records.read();
+        return Math.min(PARALLEL, accepted.size - records.turns.size);
+      });
       cpSync(data, join(directory.path, `life-${life + 1}`), { recursive: true });
-    } else while (records.turns.size < accepted.size) await nextTick();
+      // The log contains the events that were published before the kill. The next life publishes the others.
+      records.read();
+    } else await waitForEvents(records, () => records.turns.size === accepted.size && records.sum().calls >= model.ledger.requests);
     model.drop();
     await app[Symbol.asyncDispose]();
+    for (const [kind, count] of Object.entries(hub.losses)) assert.equal(count > 0, loss > 0, `${count} lost ${kind}`);
   }
   assert.deepEqual(new Set(records.turns.keys()), accepted);
   const { calls, unknownCalls, input, output } = records.sum();
@@ -78,11 +108,12 @@ export async function compareWithLedger({ turns, completions, kills }: LedgerRun
   assert.equal(unknownCalls, requests - answered.calls);
 }
 
-function startLife(data: string, url: string): Promise<TestService> {
+function startLife(data: string, url: string, hub: MemoryHub): Promise<TestService> {
   const entries = { local: { type: 'openai-compatible' as const, baseUrl: url, models: [{ id: 'm' }] } };
   const agent = { provider: 'local', model: 'm', concurrency: { maxConcurrentRuns: PARALLEL }, sdkRetry: { maxRetries: 0 } };
   return testSessions({
     data,
+    hub,
     timing: TIMING,
     settings: { providers: { entries }, queue: { maxConcurrentSessions: PARALLEL } },
     agents: { default: agent },
@@ -124,6 +155,16 @@ async function waitForOpenCalls(model: LedgerModel, count: () => number): Promis
   const deadline = performance.now() + OPEN_CALLS_MS;
   while (model.held !== count()) {
     if (performance.now() > deadline) assert.fail(`${model.held} of ${count()} turns wait for the model`);
+    await nextTick();
+  }
+}
+
+/** Resolves when the log contains the expected events. */
+async function waitForEvents(records: Records, areComplete: () => boolean): Promise<void> {
+  const deadline = performance.now() + EVENTS_MS;
+  for (records.read(); !areComplete(); records.read()) {
+    if (performance.now() > deadline)
+      assert.fail(`only ${records.turns.size} ends of turns and ${records.spent.size} usages were published`);
     await nextTick();
   }
 }

@@ -1,4 +1,4 @@
-import { connectBus, createMemoryHub, type Bus, type LargePayloads } from '@switchyard/bus';
+import { connectBus, createMemoryHub, type Bus, type LargePayloads, type MemoryHub } from '@switchyard/bus';
 import type { BlobStore } from '@switchyard/blob';
 import { openCache, type Cache } from '@switchyard/cache';
 import { ServiceError, servicePrincipal, type ConfigurationPatch, type ServiceName } from '@switchyard/contracts';
@@ -70,6 +70,8 @@ export interface HostOptions {
   preset?: ConfigurationPatch;
   /** Checks results and events against their contracts. For tests and development. */
   checkResults?: boolean;
+  /** For a `memory:` bus: the hub of its connections. Default: a new hub. */
+  hub?: MemoryHub;
   /** Default port of the metrics server; a free port if it is in use. */
   metricsPort?: number;
   /** Aborts the wait for dependencies. */
@@ -204,7 +206,7 @@ function blobReacher({ signal, ...waiting }: Omit<ReachOptions, 'dependency'>): 
   };
 }
 
-type ConnectorOptions = Pick<HostOptions, 'checkResults'> & {
+type ConnectorOptions = Pick<HostOptions, 'checkResults' | 'hub'> & {
   log: Logger;
   replica: (service: string) => string;
   tenantId: string;
@@ -214,10 +216,10 @@ type ConnectorOptions = Pick<HostOptions, 'checkResults'> & {
 /** Returns a function that connects a service. All `memory:` connections of a process share one hub. Services act for the configured tenant by default. */
 function connector(
   access: BusAccess,
-  { log, replica, tenantId, large, checkResults = false }: ConnectorOptions,
+  { log, replica, tenantId, large, checkResults = false, hub: ownHub }: ConnectorOptions,
 ): (service?: ServiceName) => Promise<Bus> {
   const { url, credentials } = access;
-  const hub = url === 'memory:' ? createMemoryHub() : undefined;
+  const hub = url === 'memory:' ? (ownHub ?? createMemoryHub()) : undefined;
   return (service) =>
     connectBus(url, {
       log,

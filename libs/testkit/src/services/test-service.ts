@@ -1,4 +1,4 @@
-import type { Bus } from '@switchyard/bus';
+import type { Bus, MemoryHub } from '@switchyard/bus';
 import {
   eventServices,
   secrets,
@@ -26,6 +26,8 @@ export interface TestServiceOptions {
   settings?: ConfigurationPatch;
   /** Data directory that is kept, so that the next service on it finds the stored data. */
   data?: string;
+  /** Hub of the bus, for example one that loses messages. */
+  hub?: MemoryHub;
   /** By default warnings and errors are collected and added to the error of a missing event. */
   log?: Logger;
   /** Runs before the service starts, for example to stub other services: `(await host.connect('secrets')).serve(…)`. */
@@ -60,7 +62,13 @@ export async function testService<C extends Contract, K extends SectionName>(
   const data = options.data ?? starting.use(await tempDir()).path;
   const env = { SWITCHYARD_DATA: data, SWITCHYARD_CONFIG: ':', SWITCHYARD_HOST: '127.0.0.1', SWITCHYARD_PORT: '0', ...options.env };
   const host = starting.use(
-    await openHost({ env, log, checkResults: true, ...(options.settings === undefined ? {} : { preset: options.settings }) }),
+    await openHost({
+      env,
+      log,
+      checkResults: true,
+      ...(options.settings === undefined ? {} : { preset: options.settings }),
+      ...(options.hub && { hub: options.hub }),
+    }),
   );
   const bus = await host.connect(from);
   const inbox = starting.use(createInbox(() => (logged.length === 0 ? '' : `; logged:\n${logged.join('')}`)));
