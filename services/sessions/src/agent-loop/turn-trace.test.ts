@@ -8,6 +8,7 @@ import { createTurnTracer } from './turn-trace.ts';
 
 const admin = principal({ scopes: ['*'] });
 const SECRET = 'otters7green';
+const earlierUsage = { input: 0, output: 0 };
 
 async function getEvidence({ host }: TestService): Promise<TurnEvidence | undefined> {
   const store = await host.store('sessions');
@@ -52,7 +53,7 @@ test('records the progress of a failed turn', async () => {
 });
 
 test('records cost, repetitions and the model that answered of each step', () => {
-  const tracer = createTurnTracer({ now: () => 0, earlierSteps: 0, sep: AgentConfig.parse({}).sep });
+  const tracer = createTurnTracer({ now: () => 0, earlierSteps: 0, earlierUsage, sep: AgentConfig.parse({}).sep });
   const [requested, spare] = [
     { provider: 'local', modelId: 'm' },
     { provider: 'spare', modelId: 'n' },
@@ -73,8 +74,27 @@ test('records cost, repetitions and the model that answered of each step', () =>
   );
 });
 
+test('does not count the usage of earlier runs for the last step of a resumed turn', () => {
+  const spent = { input: 100, output: 10 };
+  const tracer = createTurnTracer({ now: () => 0, earlierSteps: 1, earlierUsage: spent, sep: AgentConfig.parse({}).sep });
+  // The agent loop adds the calls of this run to the same object.
+  Object.assign(spent, { input: 150, output: 16 });
+  tracer.recordFrame({ type: 'step', step: 2 });
+  tracer.recordCheckpoint({ mark: 'said', text: '', calls: [], input: 20, output: 2, costUsd: 0 });
+  tracer.recordFrame({ type: 'step', step: 3 });
+  const tokensUsed = { ...spent, total: spent.input + spent.output };
+  const { steps } = tracer.build(undefined, { result: { response: '', tokensUsed, finishReason: 'stop' } });
+  assert.deepEqual(
+    steps.map(({ step, input, output }) => [step, input, output]),
+    [
+      [2, 20, 2],
+      [3, 30, 4],
+    ],
+  );
+});
+
 test('limits the size of the trace for any number of steps', () => {
-  const tracer = createTurnTracer({ now: () => 0, earlierSteps: 3, sep: AgentConfig.parse({}).sep });
+  const tracer = createTurnTracer({ now: () => 0, earlierSteps: 3, earlierUsage, sep: AgentConfig.parse({}).sep });
   const call = { callId: 'c', name: 'look', input: {}, text: '{}' };
   const calls = Array.from({ length: 40 }, () => call);
   for (let step = 1; step <= 150; step += 1) {

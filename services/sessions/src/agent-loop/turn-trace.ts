@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { AgentConfig, Screened, StepEvidence, ToolEvidence, TurnEvidence } from '@switchyard/contracts';
 import type { ModelAnswer, ModelRef, ToolCall } from '@switchyard/models';
 import type { OutputFinding } from '../screening/output-finding.ts';
-import type { CheckpointEntry } from '../model/checkpoint-log.ts';
+import type { CheckpointEntry, TurnUsage } from '../model/checkpoint-log.ts';
 import type { WindowMeasurement } from '../context-window/window-guard.ts';
 import { createLayerRecorder, type StartLayer } from '../context/context-layers.ts';
 import { createPlanTracker } from './step-plan.ts';
@@ -48,6 +48,8 @@ export interface TurnTracerOptions {
   now: () => number;
   /** Steps of earlier runs. */
   earlierSteps: number;
+  /** Usage of earlier runs. The outcome of the turn contains it. */
+  earlierUsage: Readonly<Pick<TurnUsage, 'input' | 'output'>>;
   /** Calls of the last of these steps that have no result. This run makes them. */
   pendingCalls?: readonly Pick<ToolCall, 'name' | 'input'>[];
   /** Plan settings of the agent. */
@@ -65,7 +67,7 @@ interface Open {
   resumed?: true;
 }
 
-export function createTurnTracer({ now, earlierSteps, pendingCalls = [], sep }: TurnTracerOptions): TurnTracer {
+export function createTurnTracer({ now, earlierSteps, earlierUsage, pendingCalls = [], sep }: TurnTracerOptions): TurnTracer {
   const planned = createPlanTracker(sep, earlierSteps);
   const steps: StepEvidence[] = [];
   let sent: PromptTrace;
@@ -77,7 +79,8 @@ export function createTurnTracer({ now, earlierSteps, pendingCalls = [], sep }: 
   const layers = createLayerRecorder(now);
   let dropped = 0;
   let open: Open | undefined;
-  let noted = { input: 0, output: 0 };
+  // A copy, because the agent loop adds to its own.
+  let noted = { input: earlierUsage.input, output: earlierUsage.output };
 
   function begin(step: number): void {
     const began = now();

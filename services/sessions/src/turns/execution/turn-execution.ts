@@ -41,6 +41,7 @@ export async function executeTurn(deps: TurnRunDeps, options: TurnRun): Promise<
   const tracer = createTurnTracer({
     now: () => deps.clock.now(),
     earlierSteps: options.resumeFrom.steps,
+    earlierUsage: options.resumeFrom.spent,
     pendingCalls: options.resumeFrom.pendingCalls,
     sep: options.agent.config.sep,
   });
