@@ -7,7 +7,7 @@ import {
   type Input,
   type Principal,
   type Result,
-  type ServiceError,
+  ServiceError,
   type TokenStanding,
   type TurnEndRecord,
 } from '@switchyard/contracts';
@@ -141,7 +141,9 @@ async function serveTurns(host: Host): Promise<OrderedTurns> {
         missing: turnIds.filter((turnId) => !records.has(turnId)),
       }),
       ...approvals.handlers,
-      'turns.cancel': ({ turnId }) => {
+      'turns.cancel': ({ turnId: id, idempotencyKey = '' }) => {
+        const turnId = id ?? orders.get(idempotencyKey)?.turnId;
+        if (turnId === undefined) throw new ServiceError('NOT_FOUND', `no order ${idempotencyKey}`);
         cancelled.add(turnId);
         const record = records.get(turnId);
         if (record?.state === 'running') end({ turnId }, { state: 'cancelled', result: undefined });

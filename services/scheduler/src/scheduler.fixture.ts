@@ -150,8 +150,9 @@ async function serveTurns(host: Host, { endAtOnce, onOrder }: Pick<SchedulerOpti
     contracts.sessions,
     {
       'turns.order': (params, { principal }) => order(params, principal),
-      'turns.cancel': ({ turnId }) => {
-        if (!records.has(turnId)) throw new ServiceError('NOT_FOUND', `no turn ${turnId}`);
+      'turns.cancel': ({ turnId: id, idempotencyKey = '' }) => {
+        const turnId = id ?? turnIds.get(idempotencyKey);
+        if (turnId === undefined || !records.has(turnId)) throw new ServiceError('NOT_FOUND', `no turn ${turnId}`);
         cancelled.add(turnId);
         end(turnId, { state: 'cancelled', result: undefined });
         return { turnId, state: 'cancelled' };

@@ -302,7 +302,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
         'ctx.result': ctxResult(common),
         'turns.start': turnsStart(runner),
         'turns.order': turnsOrder(runner),
-        'turns.cancel': turnsCancel(runner),
+        'turns.cancel': turnsCancel({ turns: data.turns, store, runner }),
         'approvals.order': approvalsOrder(gates.approvals, { agents }),
         'approvals.verdicts': approvalsVerdicts(gates.approvals),
         'approvals.withdraw': approvalsWithdraw(gates.approvals),

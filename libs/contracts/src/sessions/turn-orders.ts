@@ -143,7 +143,15 @@ export const turnOrderOperations = {
   'turns.cancel': {
     summary: 'Cancels a turn of the caller that has not ended, and returns how it stands.',
     callers: ORDERING_SERVICES,
-    params: z.strictObject({ turnId: TurnId }),
+    params: z
+      .strictObject({
+        turnId: TurnId.optional(),
+        idempotencyKey: IdempotencyKey.optional().describe('the key of the order, for a caller that died before it stored the id'),
+      })
+      .refine((params) => (params.turnId === undefined) !== (params.idempotencyKey === undefined), {
+        error: 'either turnId or idempotencyKey',
+        params: { received: 'both or neither' },
+      }),
     result: z.object({ turnId: TurnId, state: TurnState }),
     emits: TURN_EVENTS,
     idempotent: true,

@@ -1,5 +1,5 @@
 import type { Handler } from '@switchyard/bus';
-import { contracts, type Result, type ServiceError, type ServiceName, type TurnEndRecord } from '@switchyard/contracts';
+import { contracts, ServiceError, type Result, type ServiceName, type TurnEndRecord } from '@switchyard/contracts';
 import type { Host } from '@switchyard/service-kit';
 
 /** An order as the sessions service received it. */
@@ -57,7 +57,9 @@ export async function serveTurns(host: Host): Promise<TurnsDouble> {
     contracts.sessions,
     {
       'turns.order': order,
-      'turns.cancel': ({ turnId }) => {
+      'turns.cancel': ({ turnId: id, idempotencyKey }, { principal: { tenant } }) => {
+        const turnId = id ?? orders.get(`${tenant} ${idempotencyKey}`)?.turnId;
+        if (turnId === undefined) throw new ServiceError('NOT_FOUND', `no order ${idempotencyKey}`);
         end(turnId, { state: 'cancelled', result: undefined });
         return { turnId, state: 'cancelled' };
       },

@@ -166,8 +166,10 @@ async function recordOrder(deps: StepWorkDeps, lease: Lease<StepDocument>, ids: 
 
 /** Cancels the turn or withdraws the request of a step. */
 export async function cancelOrder(bus: Bus, tenant: string, step: StepDocument): Promise<void> {
-  const { principal, turnId, requestId } = step;
-  if (turnId !== undefined) await cancelTurn(bus, tenant, principal, turnId);
+  const { turnId, requestId, question, fence } = step;
+  // A step that no replica has claimed was not ordered.
+  const mayHaveTurn = turnId !== undefined || (!question && fence > 0);
+  if (mayHaveTurn) await cancelTurn(bus, tenant, step);
   if (requestId !== undefined) await withdrawApproval(bus, tenant, step, requestId);
 }
 

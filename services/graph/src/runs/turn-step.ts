@@ -1,5 +1,5 @@
 import type { Bus } from '@switchyard/bus';
-import { MAX, ServiceError, type StoredPrincipal, type TurnEndRecord } from '@switchyard/contracts';
+import { MAX, ServiceError, type TurnEndRecord } from '@switchyard/contracts';
 import { toPrincipal } from '@switchyard/service-kit';
 import type { StepDocument } from '../documents/collections.ts';
 import type { StepOrder } from './step-order.ts';
@@ -33,10 +33,14 @@ export async function readTurn(
   return turn.state === 'queued' || turn.state === 'running' ? undefined : describeTurnEnd(turn);
 }
 
-/** Cancels a turn; a turn that no longer exists is ignored. */
-export async function cancelTurn(bus: Bus, tenant: string, principal: StoredPrincipal, turnId: string): Promise<void> {
+/**
+ * Cancels the turn of a step; a turn that no longer exists is ignored. The key of the order finds a turn whose id was not stored, because
+ * the replica died between the order and the write.
+ */
+export async function cancelTurn(bus: Bus, tenant: string, { principal, turnId, stepId }: StepDocument): Promise<void> {
+  const params = turnId === undefined ? { idempotencyKey: stepId } : { turnId };
   try {
-    await bus.as(toPrincipal(tenant, principal)).call('turns.cancel', { turnId });
+    await bus.as(toPrincipal(tenant, principal)).call('turns.cancel', params);
   } catch (error) {
     if (!(error instanceof ServiceError && error.code === 'NOT_FOUND')) throw error;
   }

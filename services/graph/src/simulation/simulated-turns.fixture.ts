@@ -79,7 +79,7 @@ export function simulateTurns({ simulation, bus, maxTurns, fails, isCancelled }:
   bus.answer = (name, params) => {
     const { idempotencyKey, turnId, turnIds = [], principals = [] } = params as Requests;
     if (name === 'turns.order') return order(idempotencyKey);
-    if (name === 'turns.cancel') return cancelTurn(turnId);
+    if (name === 'turns.cancel') return cancelTurn(turnId ?? TURN_PREFIX + idempotencyKey);
     if (name === 'turns.ends') return { turns: turnIds.flatMap((turnId) => turns.get(turnId) ?? []), missing: [] };
     if (name === 'tokens.standing') return { standings: principals.map(() => ({ state: 'current' })) };
     throw new TypeError(`the simulation answers no ${name}`);

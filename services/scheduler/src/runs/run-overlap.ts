@@ -52,11 +52,16 @@ export async function waitsForEarlierRun(
   return items.length > 0;
 }
 
-/** Cancels the turn of a run, if it has one. A turn that no longer exists needs no cancellation; its run notices that itself. */
-export async function cancelTurn({ bus }: Pick<OverlapDeps, 'bus'>, tenant: string, { turnId, principal }: RunDocument): Promise<void> {
-  if (turnId === undefined) return;
+/**
+ * Cancels the turn of a run, if it has one. The key of the order finds a turn whose id was not stored, because the replica died between the
+ * order and the write. A turn that no longer exists needs no cancellation; its run notices that itself.
+ */
+export async function cancelTurn({ bus }: Pick<OverlapDeps, 'bus'>, tenant: string, run: RunDocument): Promise<void> {
+  const { turnId, runId, principal, fence } = run;
+  // A run that no replica has claimed was not ordered.
+  if (turnId === undefined && fence === 0) return;
   try {
-    await bus.as(toPrincipal(tenant, principal)).call('turns.cancel', { turnId });
+    await bus.as(toPrincipal(tenant, principal)).call('turns.cancel', turnId === undefined ? { idempotencyKey: runId } : { turnId });
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code !== 'NOT_FOUND') throw error;
   }

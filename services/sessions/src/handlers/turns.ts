@@ -1,6 +1,6 @@
 import type { Handler } from '@switchyard/bus';
 import { mintId } from '@switchyard/security';
-import type { Collection } from '@switchyard/store';
+import type { Collection, Store } from '@switchyard/store';
 import type { SessionDocument } from '../model/session-document.ts';
 import { type TurnDocument, hasEnded } from '../model/turn-document.ts';
 import { loadTexts, type Bodies } from '../model/stored-text.ts';
@@ -9,6 +9,7 @@ import { canFollow, turnNotFound } from '../model/session-ownership.ts';
 import { loadCheckpoints, buildResumeState } from '../model/checkpoint-log.ts';
 import type { IdempotentTurns } from '../stateless/idempotent-turns.ts';
 import type { TurnRunner } from '../turns/turn-runner.ts';
+import { findTurnByKey, scopeKey } from '../turns/store/idempotency-key.ts';
 import { getTurnState } from '../turns/store/turn-state.ts';
 import { completeStateless, runStateless, type StatelessDeps } from '../stateless/stateless-turn.ts';
 import { loadTurnEnd } from '../turns/ending/turn-waiters.ts';
@@ -37,9 +38,18 @@ export function turnsOrder(runner: TurnRunner): Handler<'turns.order'> {
   };
 }
 
+export interface TurnsCancelDeps {
+  turns: Collection<TurnDocument>;
+  store: Pick<Store, 'now'>;
+  runner: Pick<TurnRunner, 'cancel'>;
+}
+
 /** Cancels one turn for the service that ordered it. */
-export function turnsCancel(runner: TurnRunner): Handler<'turns.cancel'> {
-  return async ({ turnId }, { principal }) => {
+export function turnsCancel({ runner, ...deps }: TurnsCancelDeps): Handler<'turns.cancel'> {
+  return async ({ turnId: id, idempotencyKey: key = '' }, { principal }) => {
+    const idempotencyKey = scopeKey({ principal, method: 'turns.order', key });
+    const turnId = id ?? (await findTurnByKey(deps, { principal, idempotencyKey }))?.turnId;
+    if (turnId === undefined) throw turnNotFound();
     const { turns } = await runner.cancel({ turnId }, principal);
     return { turnId, state: turns[0]?.state ?? 'cancelled' };
   };

@@ -42,6 +42,24 @@ test('the same key orders the same turn, and another request under it is refused
   assert.equal((await caller.call('turns.order', createOrder())).state, 'done');
 });
 
+test('the key of an order cancels its turn, and no turn of another client or key', async () => {
+  await using app = await testSessions({ agents });
+  const { bus, caller } = await connectScheduler(app);
+  const order = createOrder({ agentId: 'scripted', message: FOREVER });
+  const { turnId } = await caller.call('turns.order', order);
+  const { idempotencyKey } = order;
+  const other = bus.as({ ...owner, client: 'other' });
+  await assert.rejects(other.call('turns.cancel', { idempotencyKey }), { code: 'NOT_FOUND' });
+  await assert.rejects(caller.call('turns.cancel', { idempotencyKey: 'backup@later' }), { code: 'NOT_FOUND' });
+  await assert.rejects(caller.call('turns.cancel', {}), { code: 'INVALID_ARGUMENT', message: /either turnId or idempotencyKey/ });
+  assert.deepEqual(await caller.call('turns.cancel', { idempotencyKey }), { turnId, state: 'cancelled' });
+  const { turns } = await caller.call('turns.ends', { turnIds: [turnId] });
+  assert.deepEqual(
+    turns.map(({ state }) => state),
+    ['cancelled'],
+  );
+});
+
 test('only the declared services order turns', async () => {
   await using app = await testSessions();
   await assert.rejects(app.bus.call('turns.order', createOrder()), { code: 'PERMISSION_DENIED' });

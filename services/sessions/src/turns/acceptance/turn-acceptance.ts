@@ -34,7 +34,7 @@ import { resolveSession, type SessionAddress, type SessionIdentity } from '../..
 import { agentDeleted, agentSuspended } from '../store/turn-errors.ts';
 import { parseMessage } from '../../commands/command-parser.ts';
 import { startDebounce, remainingWindowMs, type DebounceWindow, type DebounceDeps } from '../../queue/debounce.ts';
-import { findTurnByKey, fingerprintRequest, reloadTurn } from '../store/idempotency-key.ts';
+import { findTurnByKey, fingerprintRequest, reloadTurn, scopeKey } from '../store/idempotency-key.ts';
 import { requireIds, resolveSessionTarget, type SessionTargetDeps } from './session-target.ts';
 import { findTurnModel } from '../../agents/agent-model.ts';
 import { receivedEvent } from './received-event.ts';
@@ -167,7 +167,7 @@ export function resolveRequest(deps: AcceptTurnDeps, request: TurnRequest, princ
     lane: deps.getLane(identity, principal, request.order),
     fingerprint: () => fingerprintRequest(request, sessionKey),
     // None of the three parts contains a space.
-    idempotencyKey: key === undefined ? undefined : `${principal.client} ${method} ${key}`,
+    idempotencyKey: key === undefined ? undefined : scopeKey({ principal, method, key }),
   };
 }
 

@@ -34,6 +34,11 @@ export function fingerprintRequest(request: ComparedRequest, sessionKey: string)
   return createHash('sha256').update(JSON.stringify(content)).digest('base64url');
 }
 
+/** Returns the stored form of a key. Clients and methods do not share keys. */
+export function scopeKey({ principal, method, key }: { principal: Principal; method: string; key: string }): string {
+  return `${principal.client} ${method} ${key}`;
+}
+
 /** Returns the turn of an idempotency key. A key is kept for a day and is released afterwards. */
 export async function findTurnByKey(
   { turns, store }: IdempotencyDeps,
