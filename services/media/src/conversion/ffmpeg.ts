@@ -8,6 +8,7 @@ import { writeUnlinkedFile } from './unlinked-file.ts';
 /** Told wherever ffmpeg is missing. */
 export const NO_FFMPEG = 'Install the package ffmpeg.';
 
+/** Sound of 4 hours, the longest that is accepted, takes 15 s of CPU time. */
 const TIMEOUT_MS = 60_000;
 const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
 const MAX_REPORT_BYTES = 4 * 1024 * 1024;
@@ -46,12 +47,17 @@ export interface ConvertOptions {
   /** Arguments of the output. */
   output: readonly string[];
   signal: AbortSignal;
+  /** ffmpeg is killed after this time; default: 60 s. */
+  timeoutMs?: number;
 }
 
 /** Converts audio. The result is written to a pipe. */
-export async function convertAudio(bytes: Uint8Array, { input = [], output, signal }: ConvertOptions): Promise<Uint8Array<ArrayBuffer>> {
+export async function convertAudio(
+  bytes: Uint8Array,
+  { input = [], output, signal, timeoutMs }: ConvertOptions,
+): Promise<Uint8Array<ArrayBuffer>> {
   const args = ['-vn', '-sn', '-dn', '-map_metadata', '-1', ...output, 'pipe:1'];
-  return readOutput(await runFfmpeg(bytes, { input, output: args, signal, maxOutputBytes: MAX_OUTPUT_BYTES }), 'audio');
+  return readOutput(await runFfmpeg(bytes, { input, output: args, signal, timeoutMs, maxOutputBytes: MAX_OUTPUT_BYTES }), 'audio');
 }
 
 export interface AnalyzeOptions {
@@ -59,13 +65,16 @@ export interface AnalyzeOptions {
   /** Audio behind it is not decoded. */
   maxSeconds: number;
   signal: AbortSignal;
+  /** ffmpeg is killed after this time; default: 60 s. */
+  timeoutMs?: number;
 }
 
 /** Decodes audio through a filter, writes no file, and returns what ffmpeg reports. */
-export async function analyzeAudio(bytes: Uint8Array, { filter, maxSeconds, signal }: AnalyzeOptions): Promise<string> {
+export async function analyzeAudio(bytes: Uint8Array, { filter, maxSeconds, signal, timeoutMs }: AnalyzeOptions): Promise<string> {
   const output = ['-vn', '-af', filter, '-t', String(maxSeconds), '-f', 'null', '-'];
-  const result = await runFfmpeg(bytes, { input: [], output, signal, maxOutputBytes: MAX_REPORT_BYTES, isReport: true });
+  const result = await runFfmpeg(bytes, { input: [], output, signal, timeoutMs, maxOutputBytes: MAX_REPORT_BYTES, isReport: true });
   if ('output' in result) return result.output.toString('utf8');
+  if (result.ended === 'timed_out') throw tookTooLong('audio');
   throw new ServiceError('INVALID_ARGUMENT', 'the audio cannot be decoded', { details: { reason: 'AUDIO_DAMAGED' } });
 }
 
@@ -78,13 +87,17 @@ export async function convertImage(
   return readOutput(await runFfmpeg(bytes, { input, output, signal, maxOutputBytes: MAX_OUTPUT_BYTES }), 'image');
 }
 
-interface FfmpegRun extends Required<ConvertOptions> {
+interface FfmpegRun extends Required<Omit<ConvertOptions, 'timeoutMs'>> {
+  timeoutMs?: number | undefined;
   maxOutputBytes: number;
   /** Returns the report of ffmpeg instead of its output. */
   isReport?: boolean;
 }
 
-async function runFfmpeg(bytes: Uint8Array, { input, output, signal, maxOutputBytes, isReport = false }: FfmpegRun): Promise<ChildRun> {
+async function runFfmpeg(
+  bytes: Uint8Array,
+  { input, output, signal, timeoutMs = TIMEOUT_MS, maxOutputBytes, isReport = false }: FfmpegRun,
+): Promise<ChildRun> {
   const ffmpeg = requireFfmpeg();
   using file = input.length === 0 && isMp4(bytes) ? await writeUnlinkedFile(bytes) : undefined;
   const source = file === undefined ? [...ONLY_PIPES, ...input, '-i', 'pipe:0'] : MP4_INPUT;
@@ -96,7 +109,7 @@ async function runFfmpeg(bytes: Uint8Array, { input, output, signal, maxOutputBy
     input: file === undefined ? [bytes] : [],
     descriptors: file === undefined ? [] : [file.descriptor],
     signal,
-    timeoutMs: TIMEOUT_MS,
+    timeoutMs,
     maxOutputBytes,
   });
 }
@@ -108,9 +121,15 @@ function isMp4(bytes: Uint8Array): boolean {
 
 function readOutput(result: ChildRun, subject: 'audio' | 'image'): Uint8Array<ArrayBuffer> {
   if ('output' in result && result.output.length > 0) return new Uint8Array(result.output);
+  if ('ended' in result && result.ended === 'timed_out') throw tookTooLong(subject);
   const [line = ''] = 'stderr' in result ? result.stderr.split('\n') : [];
   const reason = subject === 'audio' ? 'AUDIO_DAMAGED' : 'IMAGE_DAMAGED';
   throw new ServiceError('INVALID_ARGUMENT', `the ${subject} cannot be converted: ${line.trim() || 'ffmpeg was stopped at a limit'}`, {
     details: { reason },
   });
+}
+
+function tookTooLong(subject: 'audio' | 'image'): ServiceError {
+  const message = `converting the ${subject} took too long, so ffmpeg was stopped: send a shorter one, or one in a common format`;
+  return new ServiceError('FAILED_PRECONDITION', message, { details: { reason: subject === 'audio' ? 'AUDIO_TIMEOUT' : 'IMAGE_TIMEOUT' } });
 }

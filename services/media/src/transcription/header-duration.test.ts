@@ -24,6 +24,15 @@ test('reads the duration of WAV, FLAC and Ogg/Opus from their headers', () => {
   assert.equal(readHeaderSeconds(opus), 10);
 });
 
+test('counts the frames of AMR, of both bandwidths and all sizes, and stops above the longest sound', () => {
+  const narrow = [0x04, 0x3c, 0x44, 0x7c].map((mode, at) => Buffer.concat([Buffer.from([mode]), Buffer.alloc([12, 31, 5, 0][at] ?? 0)]));
+  assert.equal(readHeaderSeconds(Buffer.concat([Buffer.from('#!AMR\n'), ...narrow])), 0.08);
+  const wide = [0x04, 0x44, 0x4c, 0x7c].map((mode, at) => Buffer.concat([Buffer.from([mode]), Buffer.alloc([17, 60, 5, 0][at] ?? 0)]));
+  assert.equal(readHeaderSeconds(Buffer.concat([Buffer.from('#!AMR-WB\n'), ...wide])), 0.08);
+  assert.equal(readHeaderSeconds(Buffer.concat([Buffer.from('#!AMR\n'), Buffer.alloc(5_000_000, 0x7c)])), 20_000);
+  assert.equal(readHeaderSeconds(Buffer.from('#!AMR_MC1.0\n and more')), undefined);
+});
+
 test('leaves the duration of other and cut files open', () => {
   for (const file of [
     Buffer.from('ID3 and more'),

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { encodeWav, readWavDurationMs } from '@switchyard/models';
 import { startMediaUpstream, tempDir } from '@switchyard/testkit';
-import { convertAudio, hasFfmpeg } from '../conversion/ffmpeg.ts';
+import { analyzeAudio, convertAudio, hasFfmpeg } from '../conversion/ffmpeg.ts';
 import { testMedia } from '../media.fixture.ts';
 import { createFlac } from './flac-file.fixture.ts';
 import { readUploadedFile } from './uploaded-file.fixture.ts';
@@ -66,4 +66,27 @@ test('20 hours of silence are refused by their header before a provider is asked
   const result = await app.bus.call('audio.transcribe', { audio: createFlac(20 * 3_600 * RATE, RATE).toString('base64') });
   assert.deepEqual(result, { error: 'the audio is longer than 4 hours: cut it and send the parts' });
   assert.equal(upstream.requests.length, 0);
+});
+
+test(
+  '20 hours of silence in AMR, which has no length in its header, are refused before ffmpeg and a provider are asked',
+  OPTIONS,
+  async () => {
+    await using upstream = await startMediaUpstream();
+    await using app = await testMedia({ env: { OPENAI_BASE_URL: `${upstream.origin}/v1` } });
+    const silence = createAmr(0);
+    const frames = Buffer.alloc(6 * 5 * 3_600 * 50).fill(Buffer.from([0x44, 0, 0, 0, 0, 0]));
+    const startedAt = performance.now();
+    const result = await app.bus.call('audio.transcribe', { audio: Buffer.concat([silence, frames]).toString('base64') });
+    assert.deepEqual(result, { error: 'the audio is longer than 4 hours: cut it and send the parts' });
+    assert.equal(upstream.requests.length, 0);
+    assert.ok(performance.now() - startedAt < 30_000, 'the sound is not decoded');
+  },
+);
+
+test('a conversion that takes too long is stopped, and the error says so', OPTIONS, async () => {
+  const note = createAmr(50 * 600);
+  const expected = { code: 'FAILED_PRECONDITION', details: { reason: 'AUDIO_TIMEOUT' } };
+  await assert.rejects(convertAudio(note, { output: ['-c:a', 'pcm_s16le', '-f', 'wav'], signal, timeoutMs: 1 }), expected);
+  await assert.rejects(analyzeAudio(note, { filter: 'anull', maxSeconds: 600, signal, timeoutMs: 1 }), expected);
 });
