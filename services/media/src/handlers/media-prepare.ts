@@ -10,6 +10,9 @@ import { detectMedia } from '../transcription/detect-audio.ts';
 import { transcribe } from '../transcription/transcribe.ts';
 import { denyByScope, describe, requireDescriber } from '../vision/describe.ts';
 
+/** Notice of a document of pictures. */
+const SCANNED = 'the document is a scan: its pages are pictures without text';
+
 interface Prepared {
   kind: 'audio' | 'image' | 'video' | 'document' | 'other';
   text: string;
@@ -37,7 +40,7 @@ async function prepareOne(deps: MediaDeps, { blob, name }: { blob: BlobRef; name
     const file = await readStoredFile(await deps.blobs(), blob.id, { principal: ctx.principal, signal: ctx.signal, maxBytes });
     const detected = await detectMedia(file.bytes);
     kind = detected.kind === 'other' ? 'document' : detected.kind;
-    return { kind, text: await toText(deps, { ...file, ...(name === undefined ? {} : { fileName: name }) }, { ...detected, ctx }) };
+    return { kind, ...(await toText(deps, { ...file, ...(name === undefined ? {} : { fileName: name }) }, { ...detected, ctx })) };
   } catch (error) {
     if (ctx.signal.aborted || !(error instanceof ServiceError)) throw error;
     const isUnsupported = error.details.reason === 'DOCUMENT_TYPE_UNSUPPORTED';
@@ -49,12 +52,15 @@ async function toText(
   deps: MediaDeps,
   file: SourceFile,
   { kind, mimeType, ctx }: { kind: 'audio' | 'image' | 'video' | 'other'; mimeType: string; ctx: Ctx },
-): Promise<string> {
-  if (kind === 'audio') return (await transcribe(deps, { bytes: file.bytes }, ctx)).text;
-  if (kind === 'other') return (await extractDocument(deps, file, ctx)).text;
+): Promise<Pick<Prepared, 'text' | 'notice'>> {
+  if (kind === 'audio') return { text: (await transcribe(deps, { bytes: file.bytes }, ctx)).text };
+  if (kind === 'other') {
+    const { text, notice } = await extractDocument(deps, file, ctx);
+    return { text, ...(notice === 'scanned' && { notice: SCANNED }) };
+  }
   const describer = await requireDescriber(deps, kind);
   const denied = denyByScope(deps, ctx, describer);
-  if (denied !== undefined) return denied.description;
+  if (denied !== undefined) return { text: denied.description };
   const visual = kind === 'image' ? await prepareImage(file.bytes, ctx.signal) : { kind, bytes: file.bytes, mimeType };
-  return (await describe(deps, visual, { ctx, describer })).description;
+  return { text: (await describe(deps, visual, { ctx, describer })).description };
 }
