@@ -36,7 +36,14 @@ export type { AbortReason, FilteredReason } from './sessions/events.ts';
 export { MAX_ANSWER_CHARS, type ApprovalRequest, type ApprovalResolution } from './sessions/admin-approval.ts';
 export { RECORDING_SCHEMA, TurnRecording, type ReplayDifference } from './sessions/recordings.ts';
 export { REDACTION_POLICY } from './observability/obs-replay.ts';
-export { TurnEvidence, type ContextLayerEvidence, type Screened, type StepEvidence, type ToolEvidence } from './sessions/evidence.ts';
+export {
+  TurnEvidence,
+  type ContextLayerEvidence,
+  type Screened,
+  type StepBudget,
+  type StepEvidence,
+  type ToolEvidence,
+} from './sessions/evidence.ts';
 export { SessionLabel } from './sessions/session-records.ts';
 export type { ResponseState } from './sessions/responses.ts';
 export type { CallerTool, CallerToolCall, CallerTools, JsonFormat } from './sessions/conversation.ts';
@@ -107,6 +114,7 @@ export { gateway } from './gateway/contract.ts';
 export { observability } from './observability/contract.ts';
 export { registry } from './registry/contract.ts';
 export { EmbeddingInput } from './registry/operations.ts';
+export type { PriceSource } from './registry/models.ts';
 export { secrets } from './secrets/contract.ts';
 export { AuditHead, AuditRecord, type AuditAct, type AuditLook, type AuditOutcome } from './secrets/audit.ts';
 export { SecretListItem } from './secrets/env.ts';

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { StepBudget } from '../sessions/evidence.ts';
 import { AgentId, Count, DurationMs, Rate, SessionKey, Usd } from '../values/common.ts';
 import { maxKeys } from '../values/max-keys.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
@@ -70,6 +71,7 @@ const WaterfallStep = z.object({
   inputTokens: Count.optional(),
   outputTokens: Count.optional(),
   costUsd: Usd.optional(),
+  budget: StepBudget.optional().describe('budgets when the model was called'),
   tools: z
     .array(z.object({ name: boundedString(MAX.name), durationMs: DurationMs.optional(), failed: z.boolean().optional() }))
     .max(MAX.few),

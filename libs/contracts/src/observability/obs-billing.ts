@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AgentId, Count, NoParams, Rate, SessionKey, Usd } from '../values/common.ts';
+import { PriceSource } from '../registry/models.ts';
 import { defineMethods } from '../definition/define.ts';
 import { SinceMs } from './records.ts';
 import { maxKeys } from '../values/max-keys.ts';
@@ -29,6 +30,9 @@ const ModelBilling = z.object({
   cacheReadTokens: Count.optional(),
   cacheWriteTokens: Count.optional(),
   ...gaps,
+  priceSource: PriceSource.optional().describe(
+    'of the list price in force; absent if the configuration sets the price, or if there is none',
+  ),
 });
 
 export const ProviderBilling = z.object({

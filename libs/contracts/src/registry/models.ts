@@ -6,6 +6,13 @@ import { MAX, boundedString } from '../values/sizes.ts';
 
 const UsdPerMillion = Usd.nonnegative().describe('US dollars per million tokens');
 
+/** Where a list price is published, and when it was compared with that page. */
+export const PriceSource = z.object({
+  url: boundedString(MAX.url).describe('page of the provider'),
+  checked: boundedString(MAX.name).nullable().describe('day of the last comparison, such as 2026-11-28; null: the price is not verified'),
+});
+export type PriceSource = z.infer<typeof PriceSource>;
+
 /** One model that could answer, with its limits and prices. */
 export const ModelCatalogEntry = z.object({
   provider: boundedString(MAX.name),
@@ -18,6 +25,7 @@ export const ModelCatalogEntry = z.object({
   reasoning: z.boolean(),
   capabilityClass: CapabilityClass.optional().describe('if the provider’s entry sets one'),
   cost: z.object({ input: UsdPerMillion, output: UsdPerMillion, cacheRead: UsdPerMillion, cacheWrite: UsdPerMillion }),
+  priceSource: PriceSource.optional().describe('of a list price; absent if the configuration sets the price'),
   validated: z.boolean().describe('whether a test call succeeded'),
   validatedAt: Timestamp.nullable(),
   configured: z.literal(true).optional().describe('providers.entries names the model'),

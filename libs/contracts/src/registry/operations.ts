@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { CONFIG_WRITER_NAMES, CONFIG_WRITING_SERVICES } from '../config/config-writers.ts';
 import { defineOperations } from '../definition/define.ts';
 import { AgentId } from '../values/common.ts';
+import { PriceSource } from './models.ts';
 import { MODEL_EVENTS } from '../sessions/turn-events.ts';
 import { safeKeys } from '../values/safe-keys.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
@@ -58,8 +59,13 @@ export const registryOperations = defineOperations({
           }),
         )
         .max(MAX.all),
+      sources: z
+        .array(PriceSource.extend({ model: boundedString(MAX.name).describe('provider/model') }))
+        .max(MAX.all)
+        .optional()
+        .describe('of list prices, also of models for speech and images'),
     }),
-    blobs: ['prices'],
+    blobs: ['prices', 'sources'],
     idempotent: true,
   },
   'models.embed': {

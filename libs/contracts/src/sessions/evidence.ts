@@ -22,6 +22,18 @@ export const ToolEvidence = z.object({
 });
 export type ToolEvidence = z.infer<typeof ToolEvidence>;
 
+/** Budgets of a step when its model was called. */
+export const StepBudget = z.object({
+  leftTokens: z.number().describe('tokens left of the budget of the turn'),
+  leftUsd: Usd.optional().describe('US dollars left of the budget of the turn, if its cost is limited'),
+  reservedTokens: z
+    .number()
+    .optional()
+    .describe('tokens reserved for the call in the hourly and daily budgets of the agent and the caller'),
+  reservedUsd: Usd.optional(),
+});
+export type StepBudget = z.infer<typeof StepBudget>;
+
 /** One step of a turn: time to first token, duration, cost, and tool calls. */
 export const StepEvidence = z.object({
   step: Count,
@@ -36,6 +48,7 @@ export const StepEvidence = z.object({
   fallback: z.literal(true).optional().describe('another model than the requested one answered'),
   calls: Count.optional().describe('model calls, if there were several'),
   retries: Count.optional().describe('repetitions of a call that did not reach the model'),
+  budget: StepBudget.optional(),
   heard: Count.optional().describe('messages merged into the turn before this step'),
   tools: z.array(ToolEvidence).max(MAX.few).optional(),
   moreTools: Count.optional(),
