@@ -9,6 +9,7 @@ export { AGENT_OPERATIONS, operationModel, type AgentOperation, type OperationMo
 export { resolveAgentModel } from './providers/agent-model.ts';
 export { toolCall } from './model/tool-call.ts';
 export { explainHidden, findVisible, visibleNames, type VisibleName } from './providers/visible-models.ts';
+export { listMediaPriceSources } from './media/media-prices.ts';
 export { createMediaModels, type MediaModelsOptions } from './media/create-media-models.ts';
 export { SPEECH_FORMATS, type MediaModels, type SpeechFormat } from './media/media-models.ts';
 export { encodeWav, readWavDurationMs } from './media/wav.ts';

@@ -59,6 +59,8 @@ async function assertBills(app: ObservabilityApp): Promise<void> {
     ['elsewhere', 1, 0, 1, 0],
     ['unknown', 1, 1, 0, 0],
   ]);
+  const gpt = providers.flatMap(({ models = [] }) => models).find(({ model }) => model === 'openai/gpt-5');
+  assert.deepEqual(gpt?.priceSource, { url: 'https://prices.example', checked: null }, 'a price that is not verified says so');
   const hours = await bus.call('obs.billing.usage24h', {});
   assert.deepEqual(
     hours.map(({ hour }) => hour),

@@ -20,6 +20,7 @@ import { obsReset, obsResetTable } from './handlers/obs-reset.ts';
 import { obsTraceSearch } from './handlers/obs-trace-search.ts';
 import { obsChannelsAll, obsChannelsGet, obsChannelsStale, obsDeliveryRecent, obsDeliveryStats } from './handlers/obs-traffic.ts';
 import { startSnapshots } from './snapshots/publish-snapshots.ts';
+import { createPriceReader } from './ingest/price-list.ts';
 import { startIngest } from './ingest/ingest.ts';
 
 const INGEST_INTERVAL_MS = 1_000;
@@ -58,7 +59,7 @@ export function defineObservability({ ingestMs = INGEST_INTERVAL_MS, snapshotMs 
       return {
         'obs.billing.total': read(obsBillingTotal(deps)),
         'obs.billing.usage24h': read(obsBillingUsage24h(deps)),
-        'obs.billing.byProvider': read(obsBillingByProvider(deps)),
+        'obs.billing.byProvider': read(obsBillingByProvider({ ...deps, readPrices: createPriceReader(bus, systemClock) })),
         'obs.billing.byAgent': read(obsBillingByAgent(deps)),
         'obs.billing.bySession': read(obsBillingBySession(deps)),
         'obs.getCacheStats': read(obsGetCacheStats(deps)),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { calculateMediaCost, type BilledAmounts } from './media-prices.ts';
+import { PUBLISHED } from '../catalogue/published-models.ts';
+import { calculateMediaCost, listMediaPriceSources, type BilledAmounts } from './media-prices.ts';
 
 const OPENAI = 'https://api.openai.com/v1';
 const GROQ = 'https://api.groq.com/openai/v1';
@@ -27,4 +28,12 @@ test('leaves the cost unknown without a price, without an amount, and at another
   assert.equal(cost('elevenlabs/eleven_multilingual_v2', 'https://api.elevenlabs.io', { character: 10 }), undefined);
   assert.equal(cost('openai/gpt-4o-mini-transcribe', OPENAI, { second: 60 }), undefined);
   assert.equal(cost('openai/whisper-1', 'http://127.0.0.1:8000/v1', { second: 60 }), undefined);
+});
+
+test('each list price names its page, and the day of its comparison or none', () => {
+  const sources = [...PUBLISHED.map(({ modelId, source }) => ({ model: modelId, ...source })), ...listMediaPriceSources()];
+  for (const { model, url, checked } of sources) {
+    assert.equal(new URL(url).protocol, 'https:', model);
+    assert.ok(checked === null || (/^\d{4}-\d{2}-\d{2}$/.test(checked) && Date.parse(checked) <= Date.now()), `${model}: ${checked}`);
+  }
 });

@@ -1,3 +1,4 @@
+import type { PriceSource } from '@switchyard/contracts';
 import type { ModelRef } from '../model/model.ts';
 
 /** What providers of speech and images bill. */
@@ -11,18 +12,21 @@ interface ListPrice {
   usd: BilledAmounts;
   /** A shorter sound is billed as one of this length. */
   minSeconds?: number;
-  /** The page of the price. */
-  source: string;
+  source: PriceSource;
 }
 
 const MILLION = 1_000_000;
 const [MINUTE, HOUR] = [60, 3_600];
-const OPENAI = { origin: 'https://api.openai.com', source: 'https://developers.openai.com/api/docs/pricing' };
-const GROQ = { origin: 'https://api.groq.com', source: 'https://console.groq.com/docs/speech-text', minSeconds: 10 };
-const FAL = { origin: 'https://fal.run', source: 'https://fal.ai/pricing' };
+const OPENAI = { origin: 'https://api.openai.com', source: { url: 'https://developers.openai.com/api/docs/pricing', checked: null } };
+const GROQ = {
+  origin: 'https://api.groq.com',
+  source: { url: 'https://console.groq.com/docs/speech-text', checked: null },
+  minSeconds: 10,
+};
+const FAL = { origin: 'https://fal.run', source: { url: 'https://fal.ai/pricing', checked: null } };
 
 /**
- * List prices as of November 2026. Models are missing whose price depends on the plan or on the language, such as those of ElevenLabs and
+ * List prices. A price that is compared with its page gets the day of the comparison. Models are missing whose price depends on the plan or on the language, such as those of ElevenLabs and
  * Deepgram: the cost of their calls is unknown.
  */
 const PRICES: Readonly<Record<string, ListPrice>> = {
@@ -36,6 +40,11 @@ const PRICES: Readonly<Record<string, ListPrice>> = {
   'groq/whisper-large-v3-turbo': { ...GROQ, usd: { second: 0.04 / HOUR } },
   'fal/fal-ai/flux/schnell': { ...FAL, usd: { megapixel: 0.003 } },
 };
+
+/** Lists the sources of the prices by model. */
+export function listMediaPriceSources(): (PriceSource & { model: string })[] {
+  return Object.entries(PRICES).map(([model, { source }]) => ({ model, ...source }));
+}
 
 /** Returns the cost in US dollars; undefined if the model, the address or a billed amount is unknown. */
 export function calculateMediaCost({ provider, modelId }: ModelRef, baseUrl: string, amounts: BilledAmounts): number | undefined {

@@ -1,4 +1,4 @@
-import type { AgentConfig, CapabilityClass } from '@switchyard/contracts';
+import type { AgentConfig, CapabilityClass, PriceSource } from '@switchyard/contracts';
 
 /** One message of a conversation in the prompt. */
 export type ModelMessage =
@@ -186,6 +186,8 @@ export interface CatalogueEntry {
   capabilityClass?: CapabilityClass;
   /** USD per million tokens. */
   cost: { input: number; output: number; cacheRead: number; cacheWrite: number };
+  /** Set if the price is a list price. */
+  priceSource?: PriceSource;
   validated: boolean;
   validatedAt: number | null;
 }

@@ -1,6 +1,6 @@
 import type { ProviderEntry, Sections } from '@switchyard/contracts';
 import { explainBlockedHost } from '@switchyard/security';
-import { PUBLISHED, type Published } from '../catalogue/2026-11.ts';
+import { PUBLISHED, type Published } from '../catalogue/published-models.ts';
 import { BUILT_IN } from '../catalogue/built-in.ts';
 import { DEV_PROVIDER } from '../dev/dev-provider.ts';
 import { hasOwner, explainKeyRefusal } from './key-origin.ts';
@@ -151,6 +151,7 @@ function mergeConfiguredModel(
   published: Published | undefined,
 ): CatalogueEntry {
   const known = published === undefined ? undefined : convertPublishedModel(published, place);
+  const configuredCost = omitUndefined(model.cost ?? {});
   return {
     provider: place.id,
     modelId: model.id,
@@ -162,14 +163,15 @@ function mergeConfiguredModel(
     reasoning: model.reasoning,
     configured: true,
     ...(model.capabilityClass === undefined ? {} : { capabilityClass: model.capabilityClass }),
-    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, ...known?.cost, ...omitUndefined(model.cost ?? {}) },
+    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, ...known?.cost, ...configuredCost },
+    ...(known?.priceSource !== undefined && Object.keys(configuredCost).length === 0 && { priceSource: known.priceSource }),
     validated: false,
     validatedAt: null,
   };
 }
 
 function convertPublishedModel(
-  { modelId, displayName, contextWindow, maxTokens, reasoning, image, cost }: Published,
+  { modelId, displayName, contextWindow, maxTokens, reasoning, image, cost, source }: Published,
   place: CatalogueOwner,
 ): CatalogueEntry {
   const [input, output, cacheRead, cacheWrite] = cost;
@@ -183,6 +185,7 @@ function convertPublishedModel(
     input: image ? ['text', 'image'] : ['text'],
     reasoning,
     cost: { input, output, cacheRead, cacheWrite },
+    priceSource: source,
     validated: false,
     validatedAt: null,
   };

@@ -1,4 +1,6 @@
 import type { Handler } from '@switchyard/bus';
+import type { PriceSource } from '@switchyard/contracts';
+import type { PriceList } from '../ingest/price-list.ts';
 import { toUsd } from '../billing/pico.ts';
 import { readLastDay, readSessionUsage, readUsage, toBillingTotal, type BillingDeps } from '../billing/read-billing.ts';
 import { getProvider } from '../billing/provider.ts';
@@ -23,9 +25,11 @@ export function obsBillingBySession(deps: BillingDeps): Handler<'obs.billing.byS
 }
 
 /** Returns one row per provider, the most expensive first, with its models. */
-export function obsBillingByProvider(deps: BillingDeps): Handler<'obs.billing.byProvider'> {
+export function obsBillingByProvider(deps: BillingDeps & { readPrices: () => Promise<PriceList> }): Handler<'obs.billing.byProvider'> {
   return async ({ sinceMs }, { principal }) => {
     const models = [...groupSums(await readUsage(deps, principal, sinceMs), ({ model }) => model).values()];
+    // The bill is shown without the sources of its prices while the registry is unavailable.
+    const prices = await deps.readPrices().catch(() => undefined);
     const providers = Map.groupBy(models, ({ model }) => getProvider(model));
     const rows = Array.from(providers, ([provider, sums]) => {
       const { input, output, calls, unknownCalls, unpricedCalls, costPico, savedPico } = addAll(sums);
@@ -38,7 +42,7 @@ export function obsBillingByProvider(deps: BillingDeps): Handler<'obs.billing.by
         unknownCalls,
         unpricedCalls,
         totalCacheSaved: toUsd(BigInt(savedPico)),
-        models: sums.map(toModelRow),
+        models: sums.map((sum) => ({ ...toModelRow(sum), ...describePrice(prices, sum.model) })),
       };
     });
     return { providers: rows.toSorted((a, b) => b.estimatedCostUsd - a.estimatedCostUsd || (a.provider < b.provider ? -1 : 1)) };
@@ -79,6 +83,11 @@ export function obsGetCacheStats(deps: BillingDeps): Handler<'obs.getCacheStats'
 
 function toCacheRow({ input, cacheRead, savedPico }: ModelSum) {
   return { hits: cacheRead, misses: Math.max(0, input - cacheRead), savedUsd: toUsd(BigInt(savedPico)) };
+}
+
+function describePrice(prices: PriceList | undefined, model: string): { priceSource?: PriceSource } {
+  const priceSource = prices?.getSource(model);
+  return priceSource === undefined ? {} : { priceSource };
 }
 
 function toModelRow({ model, input, output, cacheRead, cacheWrite, calls, unknownCalls, unpricedCalls, costPico }: ModelSum) {

@@ -1,5 +1,5 @@
 import type { Bus } from '@switchyard/bus';
-import type { ModelTurnUsage, Result } from '@switchyard/contracts';
+import type { ModelTurnUsage, PriceSource, Result } from '@switchyard/contracts';
 import type { Clock } from '@switchyard/service-kit';
 import { toPico } from '../billing/pico.ts';
 
@@ -13,6 +13,8 @@ const CACHE_TTL_MS = 60_000;
 export interface PriceList {
   /** Savings by prompt caches, and whether the model has no list price, so that its cost is unknown. */
   value(usage: ModelTurnUsage): { savedPico: bigint; unpriced: boolean };
+  /** Where the list price of a model is published; undefined for other prices. */
+  getSource(model: string): PriceSource | undefined;
 }
 
 /**
@@ -24,8 +26,8 @@ export function createPriceReader(bus: Pick<Bus, 'call'>, clock: Pick<Clock, 'no
   return async () => {
     if (cached && cached.until > clock.now()) return cached.prices;
     try {
-      const { prices } = await bus.call('models.prices', {});
-      cached = { prices: createPriceList(prices), until: clock.now() + CACHE_TTL_MS };
+      const { prices, sources } = await bus.call('models.prices', {});
+      cached = { prices: createPriceList(prices, sources), until: clock.now() + CACHE_TTL_MS };
     } catch (error) {
       if (!cached) throw error;
     }
@@ -33,9 +35,11 @@ export function createPriceReader(bus: Pick<Bus, 'call'>, clock: Pick<Clock, 'no
   };
 }
 
-export function createPriceList(list: Result<'models.prices'>['prices']): PriceList {
+export function createPriceList(list: Result<'models.prices'>['prices'], published: Result<'models.prices'>['sources'] = []): PriceList {
   const prices = new Map(list.map((price) => [price.model, price]));
+  const sources = new Map(published.map(({ model, ...source }) => [model, source]));
   return {
+    getSource: (model) => sources.get(model),
     value({ model, cacheRead, cacheWrite, costUsd }) {
       const price = prices.get(model);
       if (price === undefined) return { savedPico: 0n, unpriced: costUsd === 0 && !model.startsWith(`${FREE_PROVIDER}/`) };

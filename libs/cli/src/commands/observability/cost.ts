@@ -19,7 +19,7 @@ export const cost = reportCommand({
     if (answer.providers.length === 0) return remark('No model was called.');
     const lines = answer.providers.flatMap((provider) => (provider.models ?? []).map((model) => toLine(provider, model)));
     print(table(['PROVIDER', 'MODEL', 'CALLS', 'TOKENS', 'COST'], lines));
-    for (const gap of describeGaps(answer.providers)) remark(gap);
+    for (const gap of [...describeGaps(answer.providers), ...describePrices(answer.providers)]) remark(gap);
   },
 });
 
@@ -36,6 +36,14 @@ function describeGaps(providers: readonly Provider[]): string[] {
   ];
 }
 
+/** Names the list prices that were not compared with the page of the provider. */
+function describePrices(providers: readonly Provider[]): string[] {
+  const models = providers.flatMap(({ models: rows = [] }) => rows).filter(({ priceSource }) => priceSource?.checked === null);
+  const pages = [...new Set(models.map(({ priceSource }) => priceSource?.url ?? ''))];
+  if (models.length === 0) return [];
+  return [`List prices not verified: ${models.map(({ model }) => model).join(', ')}. Compare them with ${pages.join(', ')}.`];
+}
+
 /** Columns of the CSV output and their fields. */
 const COLUMNS = {
   model: 'model',
@@ -48,14 +56,21 @@ const COLUMNS = {
   cache_write_tokens: 'cacheWriteTokens',
   unknown_calls: 'unknownCalls',
   unpriced_calls: 'unpricedCalls',
-} as const satisfies Record<string, keyof Model>;
+} as const satisfies Record<string, Exclude<keyof Model, 'priceSource'>>;
 
 /** A cell is empty if the server does not know the column. */
 function toCsv(providers: readonly Provider[]): string {
   const lines = providers.flatMap(({ provider, models = [] }) =>
-    models.map((model) => [provider, ...Object.values(COLUMNS).map((field) => String(model[field] ?? ''))]),
+    models.map((model) => [
+      provider,
+      ...Object.values(COLUMNS).map((field) => String(model[field] ?? '')),
+      model.priceSource?.url ?? '',
+      model.priceSource === undefined ? '' : (model.priceSource.checked ?? 'not verified'),
+    ]),
   );
-  return [['provider', ...Object.keys(COLUMNS)], ...lines].map((line) => `${line.map(quote).join(',')}\n`).join('');
+  return [['provider', ...Object.keys(COLUMNS), 'price_source', 'price_checked'], ...lines]
+    .map((line) => `${line.map(quote).join(',')}\n`)
+    .join('');
 }
 
 /** Quotes a cell (RFC 4180). A leading formula character is escaped, because names come from the configuration. */

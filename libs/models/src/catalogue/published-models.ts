@@ -1,3 +1,5 @@
+import type { PriceSource } from '@switchyard/contracts';
+
 /** Published facts about a model: context and output tokens, and prices in USD per million tokens. */
 export interface Published {
   provider: string;
@@ -9,21 +11,33 @@ export interface Published {
   image: boolean;
   /** input, output, cache read, cache write */
   cost: readonly [number, number, number, number];
+  source: PriceSource;
 }
 
-function openai(modelId: string, displayName: string, rest: Omit<Published, 'provider' | 'modelId' | 'displayName' | 'image'>): Published {
-  return { provider: 'openai', modelId, displayName, image: true, ...rest };
+/** Pages of the prices. A price that is compared with its page gets the day of the comparison. */
+const OPENAI: PriceSource = { url: 'https://developers.openai.com/api/docs/pricing', checked: null };
+const ANTHROPIC: PriceSource = { url: 'https://platform.claude.com/docs/en/about-claude/pricing', checked: null };
+const GOOGLE: PriceSource = { url: 'https://ai.google.dev/gemini-api/docs/pricing', checked: null };
+const DEEPSEEK: PriceSource = { url: 'https://api-docs.deepseek.com/quick_start/pricing', checked: null };
+const GROQ: PriceSource = { url: 'https://groq.com/pricing', checked: null };
+
+type OpenAiModel = Omit<Published, 'provider' | 'modelId' | 'displayName' | 'image' | 'source'>;
+
+function openai(modelId: string, displayName: string, rest: OpenAiModel): Published {
+  return { provider: 'openai', modelId, displayName, image: true, source: OPENAI, ...rest };
 }
 
 function anthropic(modelId: string, displayName: string, maxTokens: number, cost: Published['cost']): Published {
-  return { provider: 'anthropic', modelId, displayName, contextWindow: 200_000, maxTokens, reasoning: true, image: true, cost };
+  const model = { provider: 'anthropic', modelId, displayName, contextWindow: 200_000, maxTokens, reasoning: true, image: true };
+  return { ...model, cost, source: ANTHROPIC };
 }
 
 function google(modelId: string, displayName: string, cost: Published['cost']): Published {
-  return { provider: 'google', modelId, displayName, contextWindow: 1_048_576, maxTokens: 65_536, reasoning: true, image: true, cost };
+  const model = { provider: 'google', modelId, displayName, contextWindow: 1_048_576, maxTokens: 65_536, reasoning: true, image: true };
+  return { ...model, cost, source: GOOGLE };
 }
 
-/** Well-known models and their list prices as of November 2026. The first of a provider is its default. */
+/** Well-known models and their list prices. The first of a provider is its default. */
 export const PUBLISHED: readonly Published[] = [
   openai('gpt-5.4-mini', 'GPT-5.4 mini', { contextWindow: 400_000, maxTokens: 128_000, reasoning: true, cost: [0.75, 4.5, 0.075, 0] }),
   openai('gpt-5.4', 'GPT-5.4', { contextWindow: 1_050_000, maxTokens: 128_000, reasoning: true, cost: [2.5, 15, 0.25, 0] }),
@@ -49,6 +63,7 @@ export const PUBLISHED: readonly Published[] = [
     reasoning: false,
     image: false,
     cost: [0.28, 0.42, 0.028, 0],
+    source: DEEPSEEK,
   },
   {
     provider: 'groq',
@@ -59,5 +74,6 @@ export const PUBLISHED: readonly Published[] = [
     reasoning: false,
     image: false,
     cost: [0.59, 0.79, 0, 0],
+    source: GROQ,
   },
 ];
