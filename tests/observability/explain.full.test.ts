@@ -11,6 +11,7 @@ test('a good turn has no root cause, and the same session gives the same bytes',
   assert.deepEqual(report.outcome, { endReason: 'completed', degraded: false, severity: 'ok' });
   assert.equal(report.waterfall?.length, 2);
   assert.ok(report.waterfall?.[1]?.startMs !== undefined);
+  assert.ok((report.waterfall?.[1]?.budget?.leftTokens ?? 0) > 0);
   const { sessionKey } = report;
   assert.ok(sessionKey);
   const again = await app.bus.call('obs.explain', { sessionKey, depth: 'full' });

@@ -75,7 +75,13 @@ test('obs.explain answers an unknown session and one of another tenant with an e
 test('a summary stays within 6 KB and names what it drops', async () => {
   await using app = await startObservability();
   const tool = { name: 'web_fetch', args: '9f2c1e7ab04d', failed: true, error: 'UNAVAILABLE', ms: 5, chars: 20, result: '9f2c1e7ab04d' };
-  const steps = Array.from({ length: 40 }, (_, at) => ({ step: at + 1, ms: 10, chars: 5, tools: [tool, { ...tool, name: `tool_${at}` }] }));
+  const steps = Array.from({ length: 40 }, (_, at) => ({
+    step: at + 1,
+    ms: 10,
+    chars: 5,
+    budget: { leftTokens: 900 - at },
+    tools: [tool, { ...tool, name: `tool_${at}` }],
+  }));
   await endTurn(app, { turnId: getTurnId(1), evidence: { steps, dropped: 7 } });
   await waitForRows(app, 1);
   const params = { traceId: getTurnId(1) };
@@ -88,6 +94,7 @@ test('a summary stays within 6 KB and names what it drops', async () => {
   );
   const full = await app.service.bus.call('obs.explain', { ...params, depth: 'full' });
   assert.deepEqual([full.failures.length, full.failures[0]?.toolName], [80, 'tool_39']);
+  assert.deepEqual(full.waterfall?.[39]?.budget, { leftTokens: 861 });
   assert.deepEqual(full.truncations, [{ field: 'waterfall', reason: '7 steps are beyond what evidence keeps' }]);
 });
 

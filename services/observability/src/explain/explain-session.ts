@@ -90,7 +90,7 @@ function selectTurn({ failures, breaker, offloads, ...history }: ToolHistory, tu
 
 function buildWaterfall({ evidence, model: last }: RecordDocument): NonNullable<Report['waterfall']> {
   return (evidence?.steps ?? []).map(
-    ({ step, at, ms, firstMs, input, output, costUsd, model = last, fallback, calls, retries, tools = [] }) => ({
+    ({ step, at, ms, firstMs, input, output, costUsd, model = last, fallback, calls, retries, budget, tools = [] }) => ({
       step,
       ...(at === undefined ? {} : { startMs: Math.round(at) }),
       durationMs: Math.round(ms),
@@ -102,6 +102,7 @@ function buildWaterfall({ evidence, model: last }: RecordDocument): NonNullable<
       ...(input === undefined ? {} : { inputTokens: input }),
       ...(output === undefined ? {} : { outputTokens: output }),
       ...(costUsd === undefined ? {} : { costUsd }),
+      ...(budget === undefined ? {} : { budget }),
       tools: tools.map(({ name, ms: toolMs, failed }) => ({
         name,
         ...(toolMs === undefined ? {} : { durationMs: Math.round(toolMs) }),

@@ -3,7 +3,7 @@ import type { ModelMessage } from '@switchyard/models';
 import { createGauge } from '../context-window/window-guard.ts';
 import { createPruning } from './tool-result-pruning.ts';
 import { createOutputFilter, mayShow } from './output-filter.ts';
-import { reserveBudget } from './budget-reservation.ts';
+import { describeBudget, reserveBudget } from './budget-reservation.ts';
 import type { ModelAccess } from '../agents/model-access.ts';
 import { createSilenceRetries, continueTruncated } from './answer-continuation.ts';
 import { addUsage, zeroUsage, buildResumeState, type CheckpointEntry, type TurnUsage } from '../model/checkpoint-log.ts';
@@ -44,6 +44,7 @@ export async function* runAgentLoop(models: ModelAccess, plan: TurnPlan): AsyncG
     if (reserved === 'exceeded') return end({ finishReason: 'budget_exceeded' });
     state.steps += 1;
     yield { type: 'step', step: state.steps };
+    plan.onBudget?.(describeBudget(plan, state.spent, reserved));
 
     const remainingTokens = plan.maxTokens - state.spent.input - state.spent.output;
     const callOptions = {

@@ -1,4 +1,4 @@
-import type { StatelessResult } from '@switchyard/contracts';
+import type { StatelessResult, StepBudget } from '@switchyard/contracts';
 import type { JsonFormat, ModelAnswer, ModelMessage, ModelRef } from '@switchyard/models';
 import type { Call, Reserved } from '../budgets/budgets.ts';
 import type { StartLayer } from '../context/context-layers.ts';
@@ -57,6 +57,8 @@ export interface TurnPlan {
   onWarning?: ((warning: string) => void) | undefined;
   /** Called after each model call with the requested model; without a reply if the provider reported no usage. */
   onModelCall?: ((requested: ModelRef, reply: Pick<ModelAnswer, 'usage' | 'costUsd' | 'model'> | undefined) => void) | undefined;
+  /** Called in each step before its model call. */
+  onBudget?: ((budget: StepBudget) => void) | undefined;
   /** Called with the measurement of each prompt. */
   onWindow?: ((window: WindowMeasurement) => void) | undefined;
   /** Called before a layer changes the prompt. */

@@ -93,6 +93,19 @@ test('does not count the usage of earlier runs for the last step of a resumed tu
   );
 });
 
+test('records what is left of the budget of the turn and what is reserved, before each model call', async () => {
+  const script = JSON.stringify([{ text: 'one two three' }, { tool: { name: 'session_status', input: {} } }, { text: 'done' }]);
+  const budgets = { perExecution: 5_000, perExecutionUsd: 2, perHour: 100_000 };
+  await using app = await testSessions({ as: admin, agents: { default: { model: 'dev/scripted', budgets } } });
+  await app.bus.call('agent.execute', { message: script });
+  const steps = (await getEvidence(app))?.steps ?? [];
+  assert.equal(steps.length, 2);
+  const [first, second] = steps.map(({ budget }) => budget ?? assert.fail('a step without its budget'));
+  assert.deepEqual([first?.leftTokens, first?.leftUsd], [5_000, 2]);
+  assert.equal(second?.leftTokens, 5_000 - (steps[0]?.input ?? 0) - (steps[0]?.output ?? 0));
+  for (const { reservedTokens = 0 } of [first, second].filter((budget) => budget !== undefined)) assert.ok(reservedTokens > 0);
+});
+
 test('limits the size of the trace for any number of steps', () => {
   const tracer = createTurnTracer({ now: () => 0, earlierSteps: 3, earlierUsage, sep: AgentConfig.parse({}).sep });
   const call = { callId: 'c', name: 'look', input: {}, text: '{}' };

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { AgentConfig, Screened, StepEvidence, ToolEvidence, TurnEvidence } from '@switchyard/contracts';
+import type { AgentConfig, Screened, StepBudget, StepEvidence, ToolEvidence, TurnEvidence } from '@switchyard/contracts';
 import type { ModelAnswer, ModelRef, ToolCall } from '@switchyard/models';
 import type { OutputFinding } from '../screening/output-finding.ts';
 import type { CheckpointEntry, TurnUsage } from '../model/checkpoint-log.ts';
@@ -32,6 +32,8 @@ export interface TurnTracer {
   recordCheckpoint: (mark: CheckpointEntry) => void;
   /** Records a model call of the current step; without a reply if the provider reported no usage. */
   recordModelCall: (requested: ModelRef, reply: Pick<ModelAnswer, 'costUsd' | 'model'> | undefined) => void;
+  /** Records the budgets of the current step before its model call. */
+  recordBudget: (budget: StepBudget) => void;
   /** Records that the current step calls its model again. */
   recordRetry: () => void;
   /** Returns the trace within its size limit. */
@@ -140,6 +142,9 @@ export function createTurnTracer({ now, earlierSteps, earlierUsage, pendingCalls
       if (reply.costUsd > 0) step.costUsd = (step.costUsd ?? 0) + reply.costUsd;
       step.model = getName(reply.model ?? requested);
       if (step.model !== getName(requested)) step.fallback = true;
+    },
+    recordBudget(budget) {
+      if (open) open.step.budget = budget;
     },
     recordRetry() {
       if (open) open.step.retries = (open.step.retries ?? 0) + 1;

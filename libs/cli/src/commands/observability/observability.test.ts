@@ -32,7 +32,18 @@ test('explain names the cause, the next steps and draws the steps', async () => 
       outputTokens: 3,
       tools: [{ name: 'web_fetch', durationMs: 40, failed: true }],
     },
-    { step: 2, startMs: 100, durationMs: 300, model: 'spare/m', fallback: true, calls: 2, retries: 1, costUsd: 0.25, tools: [] },
+    {
+      step: 2,
+      startMs: 100,
+      durationMs: 300,
+      model: 'spare/m',
+      fallback: true,
+      calls: 2,
+      retries: 1,
+      costUsd: 0.25,
+      budget: { leftTokens: 9_000, leftUsd: 0.75, reservedTokens: 1_100 },
+      tools: [],
+    },
   ];
   await using server = await startServer({ call: (call) => (calls.push(call), { ...getExample('obs.explain'), waterfall }) });
   const { stdout } = await run(server.url, 'explain', 'default:alice:gateway');
@@ -40,7 +51,7 @@ test('explain names the cause, the next steps and draws the steps', async () => 
   assert.match(stdout, /Next steps\n {2}- Raise/);
   assert.match(
     stdout,
-    /step {2}1 {2}█{10} {30,}100 ms {2}7 in, 3 out {2}dev\/echo\n {11}web_fetch {2}failed {2}40 ms\n {2}step {2}2 {2} {10}█{30} {2}300 ms {2}\$0\.25 {2}spare\/m {2}fallback {2}2 calls {2}1 retry\n/,
+    /step {2}1 {2}█{10} {30,}100 ms {2}7 in, 3 out {2}dev\/echo\n {11}web_fetch {2}failed {2}40 ms\n {2}step {2}2 {2} {10}█{30} {2}300 ms {2}\$0\.25 {2}spare\/m {2}fallback {2}2 calls {2}1 retry {2}budget 9000 tokens and \$0\.75 left\n/,
   );
   await run(server.url, 'explain', 'turn_4fT0mUq2Zs8KxY1bNcVdGh', '--full');
   assert.deepEqual(
@@ -90,6 +101,7 @@ test('cost prints a table or values for a spreadsheet, and says what is missing'
       cacheReadTokens: 1_000,
       unknownCalls: 2,
       unpricedCalls: 0,
+      priceSource: { url: 'https://prices.example', checked: null },
     },
     { model: '=cmd,"x"', cost: 0, tokens: 1, calls: 1 },
   ];
@@ -106,13 +118,16 @@ test('cost prints a table or values for a spreadsheet, and says what is missing'
   await using server = await startServer({ call: (call) => (calls.push(call), { providers: [provider] }) });
   const { stdout, stderr } = await run(server.url, 'cost', '--since', '24h');
   assert.match(stdout, /openai {2}openai\/gpt-5 {2}240 {2}512000 {2}\$1\.84/);
-  assert.match(stderr, /2 calls reported no usage.*\n.*1 calls used models without a list price/);
+  assert.match(
+    stderr,
+    /2 calls reported no usage.*\n.*1 calls used models without a list price.*\n.*not verified: openai\/gpt-5\. Compare them with https:\/\/prices\.example/,
+  );
   assert.deepEqual(calls[0]?.params, { sinceMs: 86_400_000 });
   const csv = await run(server.url, 'cost', '--csv');
   assert.deepEqual(csv.stdout.split('\n'), [
-    'provider,model,calls,tokens,cost_usd,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,unknown_calls,unpriced_calls',
-    'openai,openai/gpt-5,240,512000,1.84,430000,82000,1000,,2,0',
-    `openai,"'=cmd,""x""",1,1,0,,,,,,`,
+    'provider,model,calls,tokens,cost_usd,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,unknown_calls,unpriced_calls,price_source,price_checked',
+    'openai,openai/gpt-5,240,512000,1.84,430000,82000,1000,,2,0,https://prices.example,not verified',
+    `openai,"'=cmd,""x""",1,1,0,,,,,,,,`,
     '',
   ]);
   assert.equal((await run(server.url, 'cost', '--since', 'long')).code, 2);

@@ -23,18 +23,24 @@ function toSpans(steps: readonly Step[]): { start: number; step: Step }[] {
 }
 
 /** The cost of a step, its model, and what was unusual about its calls. */
-function describeCalls({ costUsd, model, fallback, calls, retries }: Step): string {
+function describeCalls({ costUsd, model, fallback, calls, retries, budget }: Step): string {
   const parts = [
     costUsd === undefined ? undefined : dollars(costUsd),
     model,
     fallback === undefined ? undefined : 'fallback',
     calls === undefined ? undefined : `${calls} calls`,
     retries === undefined ? undefined : `${retries} ${retries === 1 ? 'retry' : 'retries'}`,
+    budget === undefined ? undefined : describeBudget(budget),
   ];
   return parts
     .filter((part) => part !== undefined)
     .map((part) => `  ${part}`)
     .join('');
+}
+
+/** What was left of the budget of the turn when the step called its model. */
+function describeBudget({ leftTokens, leftUsd }: NonNullable<Step['budget']>): string {
+  return `budget ${leftTokens} tokens${leftUsd === undefined ? '' : ` and ${dollars(leftUsd)}`} left`;
 }
 
 function drawStep(step: Step, { start, total }: { start: number; total: number }): string {

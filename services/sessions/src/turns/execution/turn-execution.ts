@@ -260,6 +260,7 @@ async function execute(
       meter.record(requested, reply);
       witness.recordModelCall(requested, reply);
     },
+    onBudget: witness.recordBudget,
     onWindow: witness.recordWindow,
     startLayer: witness.startLayer,
   };
