@@ -95,6 +95,8 @@ export const HourDocument = z.object({
   ...position,
   /** Number of changes, so that no replica overwrites the change of another one. */
   revision: Count.optional(),
+  /** Identifies the computation from rows that the sums began with. Until it changes, records are only added. */
+  origin: z.string().optional(),
   entries: json(z.array(HourEntry)),
 });
 export type HourDocument = z.infer<typeof HourDocument>;

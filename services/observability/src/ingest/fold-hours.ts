@@ -1,9 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { ServiceError } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
 import type { HourDocument, HourEntry, RecordDocument } from '../documents/collections.ts';
 import { HOUR_MS, toHourId } from '../billing/hour.ts';
 import { readAll } from '../billing/read-billing.ts';
-import { groupSums } from '../billing/usage-sums.ts';
+import { groupSums, subtractSum } from '../billing/usage-sums.ts';
 
 export interface FoldDeps {
   records: Collection<RecordDocument>;
@@ -22,7 +23,7 @@ export const RECOVERED = 'recovered';
 const ROWS_PER_READ = 500;
 
 /** Sums of an hour, and the position in the log up to which they are complete. */
-type HourSums = Pick<HourDocument, 'log' | 'seq' | 'entries' | 'expiresAt'>;
+type HourSums = Pick<HourDocument, 'log' | 'seq' | 'entries' | 'expiresAt' | 'origin'>;
 
 /**
  * Adds records to the hours in which the log stored them. An hour refuses a record up to the sequence number that it contains, so that a
@@ -75,12 +76,34 @@ interface HourKey {
   hourId: string;
 }
 
-/** Computes the sums of an hour anew from its rows, for rows that came without a position in the log. */
+/**
+ * Computes the sums of an hour anew from its rows, for rows that came without a position in the log. The rows of a busy hour take longer to
+ * read than the next record takes to arrive, so records that were added meanwhile are added to the result, and the rows are not read again.
+ */
 export async function rebuildHour(deps: FoldDeps, key: HourKey): Promise<void> {
-  await changeHour(deps, key, (existing) => {
+  let read: { hour: HourDocument | undefined; sums: HourSums } | undefined;
+  await changeHour(deps, key, async (existing) => {
+    if (read?.hour && existing && read.hour.log === existing.log && read.hour.origin === existing.origin) {
+      const { log, seq, expiresAt } = existing;
+      const entries = addAdded(read.sums.entries, { before: read.hour.entries, after: existing.entries });
+      return { ...read.sums, log, seq, expiresAt: Math.max(expiresAt, read.sums.expiresAt), entries };
+    }
     const { log, seq } = existing ?? { log: RECOVERED, seq: 0 };
-    return sumRows(deps, key, { log, seq });
+    read = { hour: existing, sums: await sumRows(deps, key, { log, seq }) };
+    return read.sums;
   });
+}
+
+const getEntryKey = ({ agentId, model }: HourEntry): string => JSON.stringify([agentId, model]);
+
+/** Adds to sums what another sum has gained. */
+function addAdded(
+  sums: readonly HourEntry[],
+  { before, after }: { before: readonly HourEntry[]; after: readonly HourEntry[] },
+): HourEntry[] {
+  const known = new Map(before.map((entry) => [getEntryKey(entry), entry]));
+  const gains = after.map((entry) => subtractSum(entry, known.get(getEntryKey(entry))));
+  return [...groupSums([...sums, ...gains], getEntryKey).values()];
 }
 
 /** Sums the rows of an hour, without those of the log after its position: they are added when they are folded. */
@@ -93,7 +116,7 @@ async function sumRows({ records }: FoldDeps, { tenant, hourId }: HourKey, { log
     entries = addEntries(entries, [{ tenant, record }]);
     expiresAt = Math.max(expiresAt, record.expiresAt);
   }
-  return { log, seq, expiresAt, entries };
+  return { log, seq, expiresAt, entries, origin: randomUUID() };
 }
 
 /** Applies a change to an hour, again after another replica has changed it. */
@@ -110,7 +133,8 @@ async function changeHour(
     if (existing) {
       const guard = { hourId, log: existing.log, seq: existing.seq, revision: existing.revision ?? null };
       if (await documents.update(guard, { set: { ...sums, revision: (existing.revision ?? 0) + 1 } })) return;
-    } else if (sums.entries.length === 0 || (await insertHour({ hourId, at: Number(hourId) * HOUR_MS, ...sums }))) return;
+    } else if (sums.entries.length === 0 || (await insertHour({ hourId, at: Number(hourId) * HOUR_MS, origin: randomUUID(), ...sums })))
+      return;
   }
 
   async function insertHour(hour: HourDocument): Promise<boolean> {
@@ -127,5 +151,5 @@ async function changeHour(
 
 function addEntries(existing: readonly HourEntry[], fresh: readonly TenantRecord[]): HourEntry[] {
   const added = fresh.flatMap(({ record }) => record.sums.map((sum) => ({ ...sum, agentId: record.agentId })));
-  return [...groupSums([...existing, ...added], ({ agentId, model }) => JSON.stringify([agentId, model])).values()];
+  return [...groupSums([...existing, ...added], getEntryKey).values()];
 }
