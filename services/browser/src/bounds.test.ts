@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { RequestListener } from 'node:http';
 import { test } from 'node:test';
 import { principal } from '@switchyard/testkit';
 import { startOutside, testBrowser, TIMEOUT } from './browser.fixture.ts';
@@ -33,6 +34,23 @@ test('a replica without a place for another browser says so, and has one when a 
   await assert.rejects(other.call('browser.start', {}), { code: 'RESOURCE_EXHAUSTED', retryable: true, message: /browser\.maxProfiles/ });
   await app.bus.call('browser.stop', {});
   assert.deepEqual(await other.call('browser.start', {}), { started: true });
+});
+
+test('at the bound of browsers the one that is idle for the longest time is saved and closed', TIMEOUT, async () => {
+  const showCookie: RequestListener = ({ headers, url }, response) => {
+    if (url === '/login') response.setHeader('set-cookie', 'name=first; Path=/; Max-Age=3600');
+    response.end(`<title>cookie ${headers.cookie ?? 'none'}</title>`);
+  };
+  await using _outside = await startOutside({ '*': showCookie });
+  await using app = await testBrowser({ minIdleMs: 0, settings: { browser: { maxProfiles: 2 } } });
+  const [first, second, third] = ['first', 'second', 'third'].map((agent) => app.bus.as(principal({ agent })));
+  assert.ok(first && second && third);
+  await first.call('browser.navigate', { url: 'http://site.example/login' });
+  await second.call('browser.start', {});
+  assert.deepEqual(await third.call('browser.start', {}), { started: true });
+  assert.deepEqual(await first.call('browser.status', {}), { running: false });
+  assert.equal((await second.call('browser.status', {})).running, true, 'the browser that was used later stays');
+  assert.equal((await first.call('browser.navigate', { url: 'http://site.example/' })).title, 'cookie name=first');
 });
 
 test('calls of one session run in order', TIMEOUT, async () => {

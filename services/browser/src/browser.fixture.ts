@@ -6,7 +6,7 @@ import type { Handler } from '@switchyard/bus';
 import { contracts } from '@switchyard/contracts';
 import { mapHosts } from '@switchyard/egress/testing';
 import { findChromium, serveStorageKey, testService, type TestService, type TestServiceOptions } from '@switchyard/testkit';
-import { browser } from './service.ts';
+import { defineBrowser } from './service.ts';
 
 /** The reason why tests with Chromium are skipped; undefined if it is installed. */
 export const chromiumMissing: string | undefined = await findChromium().then(
@@ -50,13 +50,15 @@ export async function startOutside(pages: Readonly<Record<string, string | Reque
 }
 
 export interface TestBrowserOptions extends TestServiceOptions {
+  /** At the bound of browsers, one that was used within this time is not closed for another; default: a minute. */
+  minIdleMs?: number;
   /** Handlers of the secrets service besides the storage key. */
   secrets?: { 'secrets.resolve': Handler<'secrets.resolve'> };
 }
 
 /** Starts the browser service with the browser turned on. */
-export function testBrowser({ secrets, ...options }: TestBrowserOptions = {}): Promise<TestService> {
-  return testService(browser, {
+export function testBrowser({ secrets, minIdleMs, ...options }: TestBrowserOptions = {}): Promise<TestService> {
+  return testService(defineBrowser(minIdleMs === undefined ? {} : { minIdleMs }), {
     ...options,
     env: { PATH: process.env['PATH'] ?? '', ...options.env },
     async prepare(host) {

@@ -14,6 +14,9 @@ const OWNER_POLL_INTERVAL_MS = 100;
 /** How long a start may wait for a place among the browsers of all replicas. */
 const CAPACITY_TIMEOUT_MS = 4_000;
 
+/** How long other replicas may take a browser before this one closes another for it. */
+const OTHER_REPLICAS_MS = 500;
+
 export type BrowserMethod = Extract<MethodName, `browser.${string}`>;
 
 /** Runs a method on the browser of this replica. */
@@ -30,6 +33,8 @@ export interface RouteDeps {
   replica: string;
   now: () => number;
   run: RunMethod;
+  /** Closes an idle browser if this replica has no place for another one. Returns whether it closed one. */
+  makeRoom: () => Promise<boolean>;
 }
 
 /** The methods that start a browser. */
@@ -65,6 +70,10 @@ export async function routeCall(deps: RouteDeps, call: { method: BrowserMethod; 
     await running.getStart(key);
     if (running.find(key)) continue;
     const waitedMs = performance.now() - begun;
+    if (document?.state === 'queued' && waitedMs > OTHER_REPLICAS_MS && (await deps.makeRoom())) {
+      await running.work.poll();
+      continue;
+    }
     if (document?.state === 'queued' && waitedMs > CAPACITY_TIMEOUT_MS)
       throw document.failure ? toError(document.failure) : await giveUp(documents, key);
     if (waitedMs > OWNER_TIMEOUT_MS) throw new ServiceError('UNAVAILABLE', 'No replica took the browser over in time. Repeat the call.');

@@ -29,6 +29,8 @@ export interface BrowserSession {
   readonly console: ConsoleLog;
   readonly secrets: TypedSecrets;
   readonly lastUsedAt: number;
+  /** Whether a call runs or waits. */
+  readonly isBusy: boolean;
   listTabs(): Tab[];
   /** Lists the ids of tabs that pages have opened and whose first document has not arrived. */
   listPending(): string[];
@@ -114,7 +116,6 @@ export function createBrowserSession({ context, session, storage, numbers, now, 
     context,
     targets,
     assignId: (count) => (tabs.size + count < MAX_TABS ? `tab_${numbers.tab++}` : undefined),
-    isOpening: () => isOpening || tracker.isReadingDatabases,
   });
 
   async function openTab(id?: string): Promise<Tab> {
@@ -164,6 +165,9 @@ export function createBrowserSession({ context, session, storage, numbers, now, 
     secrets,
     get lastUsedAt() {
       return lastUsedAt;
+    },
+    get isBusy() {
+      return calls > 0;
     },
     listTabs: () => [...tabs.values()],
     listPending: () => pending.list(),

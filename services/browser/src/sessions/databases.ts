@@ -17,8 +17,6 @@ export const OriginDatabases = z.object({ origin: z.string(), databases: z.array
 export type OriginDatabases = z.infer<typeof OriginDatabases>;
 
 export interface DatabaseReader {
-  /** Whether the driver may open pages of its own to read databases. */
-  readonly isReading: boolean;
   /** Follows the origins that a page visits. */
   follow(page: Page): void;
   /**
@@ -95,9 +93,6 @@ export function createDatabaseReader({ context, restoredOrigins, restored }: Dat
   }
 
   return {
-    get isReading() {
-      return isReading;
-    },
     follow(page) {
       add(page.url());
       page.on('framenavigated', (frame) => add(frame.url()));

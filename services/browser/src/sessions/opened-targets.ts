@@ -7,10 +7,11 @@ export interface TargetListener {
 
 /**
  * Reports the tabs of a browser when Chromium creates them. The driver's own event comes once the first document of a tab has arrived, which
- * a slow server delays without limit.
+ * a slow server delays without limit. Tabs that the service or the driver opens, for example to read databases, have no opener and are not
+ * reported.
  */
 export interface OpenedTargets {
-  /** Calls the listener for the tabs of this context that are opened from now on. `page` is any page of the context. */
+  /** Calls the listener for the tabs that pages of this context open from now on. `page` is any page of the context. */
   follow(context: BrowserContext, page: Page, listener: TargetListener): Promise<void>;
   close(targetId: string): Promise<void>;
 }
@@ -18,8 +19,8 @@ export interface OpenedTargets {
 export async function watchTargets(browser: Browser): Promise<OpenedTargets> {
   const listeners = new Map<string, TargetListener>();
   const session = await browser.newBrowserCDPSession();
-  session.on('Target.targetCreated', ({ targetInfo: { browserContextId, targetId } }) => {
-    if (browserContextId !== undefined) listeners.get(browserContextId)?.created(targetId);
+  session.on('Target.targetCreated', ({ targetInfo: { browserContextId, targetId, openerId } }) => {
+    if (browserContextId !== undefined && openerId !== undefined) listeners.get(browserContextId)?.created(targetId);
   });
   session.on('Target.targetDestroyed', ({ targetId }) => {
     for (const listener of listeners.values()) listener.destroyed(targetId);

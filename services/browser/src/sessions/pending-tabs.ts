@@ -21,18 +21,15 @@ export interface PendingTabsOptions {
   targets: OpenedTargets;
   /** Returns the id of a new tab; undefined if the session has too many. The tab is closed then. */
   assignId: (pending: number) => string | undefined;
-  /** Whether the next target is a tab that the service itself opens. */
-  isOpening: () => boolean;
 }
 
-export function createPendingTabs({ context, targets, assignId, isOpening }: PendingTabsOptions): PendingTabs {
+export function createPendingTabs({ context, targets, assignId }: PendingTabsOptions): PendingTabs {
   /** Ids of tabs by target, oldest first. */
   const pending = new Map<string, string>();
 
   return {
     listener: {
       created(targetId) {
-        if (isOpening()) return;
         const id = assignId(pending.size);
         if (id === undefined) void targets.close(targetId).catch(() => undefined);
         else pending.set(targetId, id);

@@ -24,8 +24,6 @@ export const StorageState = z.object({
 export type StorageState = z.infer<typeof StorageState>;
 
 export interface StorageTracker {
-  /** Whether the driver may open pages of its own to read databases. */
-  readonly isReadingDatabases: boolean;
   /** Follows the origins that a page visits. */
   follow(page: Page): void;
   /**
@@ -88,9 +86,6 @@ export function createStorageTracker(context: BrowserContext, restored: StorageS
   }
 
   return {
-    get isReadingDatabases() {
-      return databases.isReading;
-    },
     follow: (page) => databases.follow(page),
     waitForDatabases: () => databases.wait(),
     async read(tabs, { isIdle }) {
