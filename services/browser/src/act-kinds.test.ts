@@ -80,3 +80,33 @@ test(
     assert.equal((await app.bus.call('browser.snapshot', {})).title, 'Slow');
   },
 );
+
+test('reports tabs that a page opens while its databases may be read, and no tab of the driver', TIMEOUT, async () => {
+  const page = `<title>Opener</title><button>go</button><script>
+    const request = indexedDB.open('store', 1);
+    request.onupgradeneeded = () => request.result.createObjectStore('rows');
+    request.onsuccess = () => {
+      request.result.transaction('rows', 'readwrite').objectStore('rows').put('x'.repeat(100_000), 1).onsuccess = () => (document.title = 'Stored');
+    };
+    let delay = 0;
+    document.querySelector('button').onclick = () => setTimeout(() => open('/slow'), delay += 200);</script>`;
+  const answers: (() => void)[] = [];
+  await using _outside = await startOutside({
+    '/': page,
+    '*': (_, response) => void answers.push(() => response.end('<title>Slow</title>')),
+  });
+  await using app = await testBrowser();
+  await app.bus.call('browser.navigate', { url: 'http://site.example/' });
+  const listTabs = async () => (await app.bus.call('browser.tabs', {})).tabs;
+  while ((await listTabs())[0]?.title !== 'Stored') await app.bus.call('browser.act', { action: 'wait', timeMs: 50 });
+  for (let tabs = 2; tabs <= 4; tabs++) {
+    // The databases are read after the click, and the page opens the tab a little later.
+    await app.bus.call('browser.act', { action: 'click', selector: 'button' });
+    while ((await listTabs()).length < tabs) await app.bus.call('browser.act', { action: 'wait', timeMs: 50 });
+  }
+  assert.deepEqual(
+    (await listTabs()).map(({ id }) => id),
+    ['tab_1', 'tab_2', 'tab_3', 'tab_4'],
+  );
+  for (const answer of answers) answer();
+});
