@@ -9,22 +9,30 @@ export interface Readiness {
   ready: boolean;
   status: string;
   services?: ServicePresence[];
+  /** Services that did not answer in two readings, with the time of the first one in epoch milliseconds. */
+  unanswered: Readonly<Record<string, number>>;
 }
 
 const STABLE_MS = 60_000;
+/** Time until a service that did not answer is checked again. */
+const CONFIRMATION_MS = 1_000;
 /** Time between two checks whether a service answers again. */
 const RECOVERY_MS = 5_000;
 
 /** When this page first saw that a service does not answer, by service, in epoch milliseconds. */
-const unansweredSince = new Map<string, number>();
+const downSince = new Map<string, number>();
 
+/** Reads the readiness. A gateway that is busy may miss an answer, so that one reading alone does not count. */
 async function readReadiness(signal: AbortSignal): Promise<Readiness> {
-  const readiness = await read<Readiness>('/readyz', signal);
+  const readiness = await read<Omit<Readiness, 'unanswered'>>('/readyz', signal);
+  const unanswered: Record<string, number> = {};
   for (const { service, state } of readiness.services ?? []) {
-    if (state !== 'down') unansweredSince.delete(service);
-    else if (!unansweredSince.has(service)) unansweredSince.set(service, Date.now());
+    const since = downSince.get(service);
+    if (state !== 'down') downSince.delete(service);
+    else if (since === undefined) downSince.set(service, Date.now());
+    else unanswered[service] = since;
   }
-  return readiness;
+  return { ...readiness, unanswered };
 }
 
 export function useReadiness() {
@@ -33,8 +41,12 @@ export function useReadiness() {
     queryFn: ({ signal }) => readReadiness(signal),
     staleTime: 5_000,
     // A service that does not answer emits no event when it is back.
-    refetchInterval: ({ state: { data, error } }) =>
-      getToken() !== undefined && (error !== null || data?.services?.some(({ state }) => state === 'down')) ? RECOVERY_MS : false,
+    refetchInterval: ({ state: { data, error } }) => {
+      if (getToken() === undefined) return false;
+      const down = data?.services?.filter(({ state }) => state === 'down') ?? [];
+      if (down.some(({ service }) => data?.unanswered[service] === undefined)) return CONFIRMATION_MS;
+      return error !== null || down.length > 0 ? RECOVERY_MS : false;
+    },
   });
 }
 
@@ -53,7 +65,7 @@ export type Absence =
   | { kind: 'forbidden'; method: MethodName; scope: string }
   | { kind: 'not installed'; service: string }
   /** `since` is when this page first saw it, in epoch milliseconds. */
-  | { kind: 'not answering'; service: string; since: number | undefined };
+  | { kind: 'not answering'; service: string; since: number };
 
 /** Returns the first reason why one of the methods cannot be called. While the documents load there is none. */
 export function useAbsence(needs: readonly MethodName[]): Absence | undefined {
@@ -71,7 +83,8 @@ export function useAbsence(needs: readonly MethodName[]): Absence | undefined {
     const state = services.get(service);
     if (state === 'unbuilt') return { kind: 'not in this version', method: name };
     if (state === 'absent') return { kind: 'not installed', service };
-    if (state === 'down') return { kind: 'not answering', service, since: unansweredSince.get(service) };
+    const since = readiness?.unanswered[service];
+    if (since !== undefined) return { kind: 'not answering', service, since };
   }
   return undefined;
 }
