@@ -1,3 +1,4 @@
+import { CopyAs } from '../../parts/CopyAs.tsx';
 import { Loaded } from '../../parts/Loaded.tsx';
 import { Section } from '../../parts/Section.tsx';
 import { useCall } from '../../parts/use-call.ts';
@@ -24,6 +25,7 @@ export function Agents() {
           </ul>
         )}
       </Loaded>
+      <CopyAs method="agents.list" params={{}} />
       {selected !== '' && <Agent key={selected} agentId={selected} onDeleted={() => select('')} />}
       <Section title="Create an agent" needs={['agents.create']}>
         <CreateAgent onCreated={select} />
