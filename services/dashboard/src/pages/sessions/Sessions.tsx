@@ -97,7 +97,6 @@ interface MessagesProps {
 
 function Messages({ sessionKey, messageCount, onDeleted }: MessagesProps) {
   const cache = useQueryClient();
-  useInvalidation(['session.history', sessionKey], ['message:sent']);
   const history = useInfiniteQuery({
     queryKey: ['session.history', sessionKey],
     queryFn: ({ pageParam, signal }) =>
@@ -109,6 +108,8 @@ function Messages({ sessionKey, messageCount, onDeleted }: MessagesProps) {
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ cursor }) => cursor,
   });
+  // Every loaded page would be read again, so that only the newest page follows the conversation.
+  useInvalidation(['session.history', sessionKey], history.data?.pages.length === 1 ? ['message:sent'] : []);
   const messages = history.data?.pages.toReversed().flatMap((page) => page.messages) ?? [];
   const remove = async (): Promise<void> => {
     await call('session.delete', { session_key: sessionKey });
