@@ -24,6 +24,7 @@ export async function readUsage(deps: BillingDeps, caller: Caller, sinceMs: numb
   const firstFullHour = Math.ceil(since / HOUR_MS) * HOUR_MS;
   const entries: HourEntry[] = [];
   for await (const hour of readAll(deps.hours.for(caller), { at: { gte: firstFullHour } }, 'at')) entries.push(...hour.entries);
+  if (firstFullHour === since) return entries;
   for await (const record of readAll(deps.records.for(caller), { at: { gte: since, lt: firstFullHour } }, 'at'))
     entries.push(...record.sums.map((sum) => ({ ...sum, agentId: record.agentId })));
   return entries;
