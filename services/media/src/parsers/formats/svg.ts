@@ -1,4 +1,4 @@
-import { DOMParser } from 'linkedom';
+import { DOMParser } from 'linkedom/worker';
 import type { Extracted } from '../protocol/extracted.ts';
 import { decodeText } from '../text/decode-text.ts';
 import { withoutDtd } from '../text/xml.ts';

@@ -1,4 +1,5 @@
-import { parseHTML } from 'linkedom';
+// One file, which loads in a third of the time of the many modules of the default entry.
+import { parseHTML } from 'linkedom/worker';
 import { findHidden } from './hidden-elements.ts';
 import type { HtmlDocument, HtmlElement } from './html-document.ts';
 import type { XmlNode } from './xml.ts';

@@ -1,4 +1,4 @@
-import { DOMParser } from 'linkedom';
+import { DOMParser } from 'linkedom/worker';
 import { decodeText } from './decode-text.ts';
 
 /** Removes the document type with its internal subset, so that no entity of a document is defined. */
