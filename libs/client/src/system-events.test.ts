@@ -24,14 +24,14 @@ test('events resumes by the last id after a broken stream and after 503, and rep
       }
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       if (ids.length === 1) response.end(`id: s-1\n\n${render(2, 'message:sent', { content: 'a' })}`);
-      else response.write(`${render(7, 'stream:reset', {})}${render(8, 'message:sent', { content: 'b' })}`);
+      else response.write(`${render(7, 'stream:reset', { reason: 'TOO_OLD' })}${render(8, 'message:sent', { content: 'b' })}`);
     },
   });
   const client = createClient({ url: server.url, token: 'secret', reconnect: FAST });
   assert.deepEqual(await take(client.events(), 4), [
     { type: 'position', id: 's-1' },
     { type: 'event', id: 's-2', name: 'message:sent', payload: { content: 'a' } },
-    { type: 'reset', id: 's-7' },
+    { type: 'reset', id: 's-7', reason: 'TOO_OLD' },
     { type: 'event', id: 's-8', name: 'message:sent', payload: { content: 'b' } },
   ]);
   assert.deepEqual(ids, [undefined, 's-2', 's-2']);

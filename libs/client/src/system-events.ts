@@ -12,12 +12,12 @@ export interface EventsOptions {
 }
 
 /**
- * `event` is one system event. `reset` means that events after the last id no longer exist, so the caller reads its state again. `position`
- * is sent on each connection and with each heartbeat, which also tells that the stream is alive.
+ * `event` is one system event. `reset` means that events after the last id no longer exist, so the caller reads its state again; `reason`
+ * is LOG_LOST, TOO_OLD or UNKNOWN_ID. `position` is sent on each connection and with each heartbeat, which also tells that the stream is alive.
  */
 export type SystemEvent =
   | { type: 'event'; id: string | undefined; name: EventName; payload: Record<string, unknown> }
-  | { type: 'reset'; id: string | undefined }
+  | { type: 'reset'; id: string | undefined; reason: string | undefined }
   | { type: 'position'; id: string | undefined };
 
 /** Streams `GET /api/events`. Interruptions and retryable errors are resumed by the last id until the signal is aborted. */
@@ -47,7 +47,10 @@ export async function* systemEvents(http: HttpOptions, closed: AbortSignal, opti
 }
 
 function interpret(event: string, data: string, id: string | undefined): SystemEvent {
-  if (event === 'stream:reset') return { type: 'reset', id };
   const payload = data === '' ? undefined : parseJson(data);
+  if (event === 'stream:reset') {
+    const { reason } = isObject(payload) ? payload : {};
+    return { type: 'reset', id, reason: typeof reason === 'string' ? reason : undefined };
+  }
   return isObject(payload) ? { type: 'event', id, name: event as EventName, payload } : { type: 'position', id };
 }
