@@ -2,6 +2,7 @@ import type { AuditRecord } from '@switchyard/contracts';
 import { useQuery } from '@tanstack/react-query';
 import { DataTable } from '../../parts/DataTable.tsx';
 import { Loaded } from '../../parts/Loaded.tsx';
+import { useInvalidation } from '../../parts/use-call.ts';
 import { useSearchText } from '../../parts/use-search.ts';
 import { read } from '../../session/client.ts';
 
@@ -15,8 +16,10 @@ const PAGE_SIZE = 200;
 /** The audit log, newest records first. */
 export function Audit() {
   const [before, setBefore] = useSearchText('before');
+  useInvalidation(['audit'], ['audit:event']);
   const page = useQuery({
     queryKey: ['audit', before],
+    refetchOnMount: 'always',
     queryFn: async ({ signal }) => {
       const end = before === '' ? (await read<AuditPage>('/api/audit?limit=1', signal)).head.seq : Number(before);
       const after = Math.max(0, end - PAGE_SIZE);

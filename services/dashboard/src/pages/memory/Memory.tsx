@@ -16,6 +16,8 @@ export function Memory() {
   const offset = (Number(page) || 0) * PAGE_SIZE;
   const memories = useQuery({
     queryKey: ['memory.browse', text, offset],
+    // No event tells that a memory was stored or deleted.
+    refetchOnMount: 'always',
     queryFn: async ({ signal }) => {
       if (text === '') return call('memory.browse', { limit: PAGE_SIZE, offset }, signal);
       const { results } = await call('memory.search', { query: text, limit: PAGE_SIZE }, signal);
