@@ -4,6 +4,8 @@ import { getClient, isSignedOut } from '../session/client.ts';
 
 /** Events that this tab keeps for the page of live events. */
 const MAX_EVENTS = 10_000;
+/** Pages are updated at most this often. An update of a list of thousands of events takes longer than a frame. */
+const FLUSH_INTERVAL_MS = 250;
 const LOCK = 'switchyard:event-stream';
 
 export type LiveEvent = Extract<SystemEvent, { type: 'event' }> & { at: number };
@@ -24,7 +26,8 @@ const eventListeners = new Set<(events: readonly LiveEvent[] | 'reset') => void>
 let state: HubState = { events: [], aliveAt: undefined, isLeader: false };
 let pending: LiveEvent[] = [];
 let isReset = false;
-let frame = 0;
+let isScheduled = false;
+let flushedAt = -FLUSH_INTERVAL_MS;
 
 export const getHubState = (): HubState => state;
 
@@ -33,7 +36,7 @@ export function onHubChange(listener: () => void): () => void {
   return () => stateListeners.delete(listener);
 }
 
-/** Calls the listener with new events, at most once per frame, and with `reset` when events were missed. */
+/** Calls the listener with new events, at most four times a second, and with `reset` when events were missed. */
 export function onEvents(listener: (events: readonly LiveEvent[] | 'reset') => void): () => void {
   eventListeners.add(listener);
   return () => eventListeners.delete(listener);
@@ -81,11 +84,14 @@ function receive(message: Message): void {
   else pending.push(...message.events);
   if (pending.length > MAX_EVENTS) pending = pending.slice(-MAX_EVENTS);
   // A hidden tab runs no frames: its pending events are bounded above, and it reads nothing until it is shown.
-  frame ||= requestAnimationFrame(flush);
+  if (isScheduled) return;
+  isScheduled = true;
+  setTimeout(() => requestAnimationFrame(flush), Math.max(0, flushedAt + FLUSH_INTERVAL_MS - performance.now()));
 }
 
 function flush(): void {
-  frame = 0;
+  isScheduled = false;
+  flushedAt = performance.now();
   const events = pending;
   pending = [];
   update({ events: [...state.events, ...events].slice(-MAX_EVENTS), aliveAt: Date.now() });

@@ -15,12 +15,14 @@ const MAX_MEASURED_ROWS = 20_000;
 /** A list that renders the visible rows only. Rows grow with their content. */
 export function VirtualList<T>({ label, items, rowHeight, getKey, render }: VirtualListProps<T>) {
   const scroller = useRef<HTMLDivElement>(null);
+  // Another function would make the virtualizer compute the places of all rows again, with each row that it measures.
+  const getItemKey = useCallback((index: number) => getKey(items[index] as T, index), [items, getKey]);
   const rows = useVirtualizer({
     count: items.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
     overscan: 8,
-    getItemKey: (index) => getKey(items[index] as T, index),
+    getItemKey,
   });
   const measured = useRef(0);
   const measure = useCallback(
