@@ -52,6 +52,9 @@ export function busEnv(server: NatsServer, user: string): Record<string, string>
 
 export const BUILT = listBuiltServices();
 
+/** Time for all services to start on a busy machine. */
+const START_TIMEOUT_MS = 60_000;
+
 /** Starts a service in a process of its own with its NATS user. */
 export function startOne(server: NatsServer, service: string, options: { data: string; ready: RegExp }): Promise<StartedProcess> {
   const env = {
@@ -62,5 +65,9 @@ export function startOne(server: NatsServer, service: string, options: { data: s
     SWITCHYARD_TOKEN: TOKEN,
     ...busEnv(server, service),
   };
-  return startProcess([process.execPath, `${root}services/${service}/src/main.ts`], { env, ready: options.ready });
+  return startProcess([process.execPath, `${root}services/${service}/src/main.ts`], {
+    env,
+    ready: options.ready,
+    timeoutMs: START_TIMEOUT_MS,
+  });
 }

@@ -36,6 +36,16 @@ const pages: Record<string, RequestListener> = {
   },
 };
 
+/** Returns false if the process has ended since it was listed. */
+function killChromium({ pid }: Chromium): boolean {
+  try {
+    return process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    return false;
+  }
+}
+
 test('sessions stay apart and complete while owners and Chromium are killed', { timeout: TIMEOUT_MS, skip: SKIP_REPLICAS }, async (t) => {
   await using stack = new AsyncDisposableStack();
   const outside = stack.use(await startOutside(pages));
@@ -80,7 +90,7 @@ test('sessions stay apart and complete while owners and Chromium are killed', { 
   }
   const startedAt = performance.now();
   let kills = 0;
-  for (; kills < KILLS && (kills < MIN_KILLS || performance.now() - startedAt < BUDGET_MS); kills++) {
+  while (kills < KILLS && (kills < MIN_KILLS || performance.now() - startedAt < BUDGET_MS)) {
     const owned = await listOwned();
     const at = owned.findIndex((list) => list.length > 0);
     const [victim, chromium] = [replicas[at], owned[at]?.[0]];
@@ -88,7 +98,8 @@ test('sessions stay apart and complete while owners and Chromium are killed', { 
     if (kills % 2 === 0) {
       await victim.end('SIGKILL');
       replicas[at] = await start(names[at] ?? '');
-    } else process.kill(chromium.pid, 'SIGKILL');
+    } else if (!killChromium(chromium)) continue;
+    kills += 1;
     await Promise.all(sessions.map(show));
   }
   await listOwned();

@@ -166,7 +166,6 @@ export function resolveRequest(deps: AcceptTurnDeps, request: TurnRequest, princ
     agentId: named ?? identity.agentId ?? standard,
     lane: deps.getLane(identity, principal, request.order),
     fingerprint: () => fingerprintRequest(request, sessionKey),
-    // None of the three parts contains a space.
     idempotencyKey: key === undefined ? undefined : scopeKey({ principal, method, key }),
   };
 }

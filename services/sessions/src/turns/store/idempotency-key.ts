@@ -34,7 +34,7 @@ export function fingerprintRequest(request: ComparedRequest, sessionKey: string)
   return createHash('sha256').update(JSON.stringify(content)).digest('base64url');
 }
 
-/** Returns the stored form of a key. Clients and methods do not share keys. */
+/** Returns the stored form of a key. Clients and methods do not share keys, because none of the three parts contains a space. */
 export function scopeKey({ principal, method, key }: { principal: Principal; method: string; key: string }): string {
   return `${principal.client} ${method} ${key}`;
 }
