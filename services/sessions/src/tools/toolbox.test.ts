@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { AgentConfig, sessions as contract } from '@switchyard/contracts';
+import { AgentConfig, ServiceError, sessions as contract } from '@switchyard/contracts';
 import { connectMemory, createBus, createMemoryHub, type Ctx, type Handlers } from '@switchyard/bus';
 import { silentLogger } from '@switchyard/telemetry';
 import { principal } from '@switchyard/testkit';
@@ -85,6 +85,28 @@ test('abandons and cancels a tool that exceeds the remaining time of its turn', 
   assert.match(JSON.stringify(result), /DEADLINE_EXCEEDED/);
   assert.doesNotMatch(JSON.stringify(result), /OUTCOME_UNKNOWN/, 'of what may be made again nothing is unknown');
   await stopped.promise;
+});
+
+test('repeats a call whose replica ended, if it may run twice, and with the same key', async () => {
+  const keys: (string | undefined)[] = [];
+  let failures = 0;
+  let retryable = true;
+  await using app = await toolsWith({
+    'session.status': (_, { key }) => {
+      keys.push(key);
+      if (keys.length <= failures) throw new ServiceError('UNAVAILABLE', 'silence', { details: { mayHaveRun: true, retryable } });
+      return STATUS;
+    },
+  });
+  const use = async (count: number): Promise<boolean> => {
+    keys.length = 0;
+    failures = count;
+    return (await app.tools.use(call, { signal: new AbortController().signal, step: 1 })).failed;
+  };
+  assert.deepEqual([await use(2), keys], [false, ['turn_a/1', 'turn_a/1', 'turn_a/1']]);
+  assert.deepEqual([await use(9), keys.length], [true, 3]);
+  retryable = false;
+  assert.deepEqual([await use(1), keys.length], [true, 1]);
 });
 
 test('accepts a result of one megabyte and shows its beginning to the model', async () => {

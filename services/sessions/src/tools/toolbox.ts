@@ -186,11 +186,25 @@ function createToolCaller(bus: Bus, principal: Principal, { turnId, requestId, t
     const attributes = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name, 'gen_ai.tool.call.id': key };
     return withSpan(`execute_tool ${name}`, attributes, traceparent, async (span) => {
       const parent = span.traceparent === undefined ? {} : { traceparent: span.traceparent };
-      const options = { ...ids, ...parent, signal, key, timeoutMs: remainingMs() };
-      if (method === undefined) return bound.call('tools.use', { name, input }, options);
-      return { result: await bound.call(method as 'system.ping', input as Record<string, never>, options), failed: false };
+      return repeatLostCalls(async () => {
+        const options = { ...ids, ...parent, signal, key, timeoutMs: remainingMs() };
+        if (method === undefined) return bound.call('tools.use', { name, input }, options);
+        return { result: await bound.call(method as 'system.ping', input as Record<string, never>, options), failed: false };
+      });
     });
   };
+}
+
+/** Calls again if the replica that served an idempotent call ended before it replied. */
+async function repeatLostCalls<T>(call: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await call();
+    } catch (error) {
+      const isLost = error instanceof ServiceError && error.code === 'UNAVAILABLE' && error.details['mayHaveRun'] === true;
+      if (!isLost || !error.retryable || attempt === MAX_ATTEMPTS) throw error;
+    }
+  }
 }
 
 /** Renders the error of a failed call for the model. Says that the outcome is unknown if that matters. */
@@ -199,6 +213,9 @@ function renderError({ code, message, details }: ServiceError, tool: Tool | unde
   const sent = `${code}: ${message}${absent ? ' It is not installed, or it is starting.' : ''}`;
   return details['mayHaveRun'] === true && tool?.idempotent === false ? `${OUTCOME_UNKNOWN} The call was not repeated. ${sent}` : sent;
 }
+
+/** Attempts of an idempotent call whose replica ends. */
+const MAX_ATTEMPTS = 3;
 
 /** Prefix for a call that must not be repeated and may have been executed. */
 export const OUTCOME_UNKNOWN = 'STEP_OUTCOME_UNKNOWN: it is unknown whether the call had an effect.';
