@@ -39,18 +39,21 @@ interface StartOptions {
   log?: Logger;
 }
 
-/** Starts a recorder whose clock stands still until `advance` is called. */
+/** Starts a recorder whose clock stands still until `advance` is called. `delays` are the times until the requested writes. */
 function startRecorder({ documents, log = silentLogger() }: StartOptions) {
   const due: (() => void)[] = [];
+  const delays: number[] = [];
   const clock = {
     ...systemClock,
-    after(_ms: number, work: () => void) {
+    now: () => 1_000,
+    after(ms: number, work: () => void) {
+      delays.push(ms);
       due.push(work);
       return () => void due.splice(due.indexOf(work), 1);
     },
   };
   const recorder = createUsageRecorder({ event: 'usage:recorded', documents, store: { now: () => 1_000 }, clock, log });
-  return { recorder, advance: () => due.splice(0).forEach((work) => work()) };
+  return { recorder, delays, advance: () => due.splice(0).forEach((work) => work()) };
 }
 
 const agents = (records: readonly unknown[] = []): unknown[] => records.map((one) => (one as { agentId: string }).agentId);
@@ -75,6 +78,17 @@ test('records of one interval share a document and an event of their tenant', as
   for (const { document, emit } of inserts) assert.deepEqual(emit, [{ name: 'usage:recorded', payload: { records: document.records } }]);
   const ids = inserts.flatMap(({ document: { records = [] } }) => records.map(({ id }) => id));
   assert.equal(new Set(ids).size, 5);
+});
+
+test('a record is written at once, and the next one after the interval', async () => {
+  const { documents, release } = createDocuments();
+  const { recorder, advance, delays } = startRecorder({ documents });
+  recorder.record(record('one', 'a'));
+  advance();
+  recorder.record(record('one', 'b'));
+  release();
+  await recorder[Symbol.asyncDispose]();
+  assert.deepEqual(delays, [0, 5]);
 });
 
 test('a document has at most 50 records', async () => {

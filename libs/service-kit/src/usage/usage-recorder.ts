@@ -6,8 +6,11 @@ import type { Clock } from '../scheduling/clock.ts';
 import { MAX_RECORDS, type UsageDocument } from './usage-document.ts';
 
 const RETENTION_MS = 86_400_000;
-/** A killed process loses the records of this time: they are on the invoice of the provider and not on the bill. */
-const WRITE_INTERVAL_MS = 20;
+/**
+ * Minimum time between two writes. A killed process loses the records that wait for it: they are on the invoice of the provider and not
+ * on the bill.
+ */
+const WRITE_INTERVAL_MS = 5;
 
 /** Record of a usage event. */
 type EventRecord = Record<string, unknown>;
@@ -47,18 +50,20 @@ export interface UsageRecorderDeps<E extends UsageEvent> {
 }
 
 /**
- * Writes the records of a short interval together, as one document with one event for each tenant, so that a busy replica writes once
- * for many calls.
+ * Writes a record at once, but at most once in an interval: the records of a busy replica share one document with one event for each
+ * tenant.
  */
 export function createUsageRecorder<E extends UsageEvent>(deps: UsageRecorderDeps<E>): UsageRecorder<E> {
   const { event, documents, store, clock, log } = deps;
   const waiting = new Map<string, EventRecord[]>();
   const writes = new Set<Promise<void>>();
   let cancelWrite: (() => void) | undefined;
+  let writtenAt = -Infinity;
 
   function writeAll(): void {
     cancelWrite?.();
     cancelWrite = undefined;
+    writtenAt = clock.now();
     for (const [tenant, records] of waiting) {
       for (let from = 0; from < records.length; from += MAX_RECORDS) {
         const written = write(tenant, records.slice(from, from + MAX_RECORDS)).finally(() => writes.delete(written));
@@ -86,7 +91,7 @@ export function createUsageRecorder<E extends UsageEvent>(deps: UsageRecorderDep
       const records = waiting.get(tenant) ?? [];
       records.push(toEventRecord(record, store.now()));
       waiting.set(tenant, records);
-      cancelWrite ??= clock.after(WRITE_INTERVAL_MS, writeAll);
+      cancelWrite ??= clock.after(Math.max(0, writtenAt + WRITE_INTERVAL_MS - clock.now()), writeAll);
     },
     async [Symbol.asyncDispose]() {
       writeAll();
