@@ -1,5 +1,3 @@
-import { getShownRole } from './styled-targets.ts';
-
 /** A node of Playwright's accessibility snapshot. */
 export interface AriaNode {
   role: string;
@@ -76,11 +74,10 @@ export function renderSnapshot(nodes: readonly (AriaNode | string)[], options: R
   function addRef(node: AriaNode): string {
     const ref = options.assignRef(node.ref ?? '');
     const name = (node.name ?? node.text ?? '').slice(0, MAX_NAME_CHARS);
-    const role = getShownRole(node);
-    const key = `${role}\n${name}`;
+    const key = `${node.role}\n${name}`;
     const nth = seen.get(key) ?? 0;
     seen.set(key, nth + 1);
-    refs[ref] = { role: role.slice(0, MAX_NAME_CHARS), ...(name !== '' && { name }), ...(nth > 0 && { nth }) };
+    refs[ref] = { role: node.role.slice(0, MAX_NAME_CHARS), ...(name !== '' && { name }), ...(nth > 0 && { nth }) };
     interactive++;
     return ref;
   }
@@ -108,7 +105,7 @@ export function renderSnapshot(nodes: readonly (AriaNode | string)[], options: R
     const value = options.passwords.has(node.ref ?? '') && node.text !== undefined ? '••••' : node.text;
     const ref = target ? ` [ref=${addRef(node)}]` : '';
     lines.push(
-      `${indent}- ${getShownRole(node)}${formatName(node.name)}${formatStates(node)}${ref}${formatLink(node, options)}${formatText(value, node.name)}`,
+      `${indent}- ${node.role}${formatName(node.name)}${formatStates(node)}${ref}${formatLink(node, options)}${formatText(value, node.name)}`,
     );
     for (const child of children) visit(child, depth + 1, { points, block });
   }

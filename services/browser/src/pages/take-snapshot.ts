@@ -4,7 +4,6 @@ import type { Tab } from '../sessions/tab.ts';
 import { describeFailure, isClosed, isTimeout, PageUnresponsive, withDeadline } from '../sessions/deadline.ts';
 import { readTitle } from './read-title.ts';
 import { renderSnapshot, type AriaNode } from './render-snapshot.ts';
-import { markStyledTargets } from './styled-targets.ts';
 
 /** Characters of the line that says how much is missing. */
 const NOTICE_CHARS = 160;
@@ -41,7 +40,6 @@ export async function takeSnapshot(tab: Tab, { params, maxChars, timeoutMs }: Sn
 }
 
 async function readTree(tab: Tab, selector: string | undefined, timeout: number): Promise<AriaNode[]> {
-  const unmark = await markStyledTargets(tab.page);
   try {
     const tree: unknown =
       selector === undefined
@@ -55,8 +53,6 @@ async function readTree(tab: Tab, selector: string | undefined, timeout: number)
     if (isTimeout(error)) throw new PageUnresponsive();
     if (isClosed(error) || error instanceof ServiceError) throw error;
     throw new ServiceError('INVALID_ARGUMENT', `selector: ${describeFailure(error)}. Take a snapshot without selector to see the page.`);
-  } finally {
-    unmark();
   }
 }
 

@@ -1,12 +1,7 @@
 import { ServiceError } from '@switchyard/contracts';
 import type { JSHandle, Page } from 'playwright-core';
 
-/** Playwright's separator of chained selectors, which can enter frames and use other engines than CSS. */
-const CHAIN = '>>';
 const REF = /^(?:@|ref=)?(e\d{1,9})$/;
-
-const NO_CHAINS =
-  'a selector is a reference of a snapshot or CSS, and CSS has no ">>": take a snapshot and use a reference. Within an attribute value, write \\3e for each ">"';
 
 export interface NewRefs {
   assign(driverRef: string): string;
@@ -17,10 +12,7 @@ export interface NewRefs {
 export interface Refs {
   /** Begins the references of a new snapshot. An element of the same document keeps its reference. */
   begin(page: Page): Promise<NewRefs>;
-  /**
-   * Returns the driver's selector of a reference or a CSS selector. Throws NOT_FOUND for a reference that is not of the current document, and
-   * an error that says what to write for a chain of selectors.
-   */
+  /** Returns the driver's selector of a reference or a CSS selector. Throws NOT_FOUND for a reference that is not of the current document. */
   resolve(page: Page, selector: string): Promise<string>;
   /** Whether the selector is a reference. */
   isRef(selector: string): boolean;
@@ -84,10 +76,7 @@ export function createRefs(nextNumber: () => number): Refs {
 
     async resolve(page, selector) {
       const ref = REF.exec(selector)?.[1];
-      if (ref === undefined) {
-        if (selector.includes(CHAIN)) throw new Error(NO_CHAINS);
-        return `css=${selector}`;
-      }
+      if (ref === undefined) return `css=${selector}`;
       const driverRef = current.get(ref);
       const isStale =
         driverRef === undefined ||
