@@ -30,7 +30,7 @@ const VIEWS: Readonly<Record<string, string>> = {
   '/cost?days=7': 'of the last seven days',
   '/api?method=cron.next': 'cron.next',
 };
-/** These pages show routes of the gateway, which have no notation as a call, or nothing before something is chosen. */
+/** Some of these pages show routes of the gateway that are not methods. The others show nothing before something is chosen. */
 const WITHOUT_CALL = new Set(['Audit', 'Live events', 'Chat', 'API explorer', 'Log levels']);
 
 const run = promisify(execFile);

@@ -6,7 +6,7 @@ import { MAX, boundedString } from '../values/sizes.ts';
 
 const UsdPerMillion = Usd.nonnegative().describe('US dollars per million tokens');
 
-/** Where a list price is published, and when it was compared with that page. */
+/** The page that publishes a list price, and the day on which the price was compared with it. */
 export const PriceSource = z.object({
   url: boundedString(MAX.url).describe('page of the provider'),
   checked: boundedString(MAX.name).nullable().describe('day of the last comparison, such as 2026-11-28; null: the price is not verified'),

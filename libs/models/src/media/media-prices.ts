@@ -1,7 +1,7 @@
 import type { PriceSource } from '@switchyard/contracts';
 import type { ModelRef } from '../model/model.ts';
 
-/** What providers of speech and images bill. */
+/** The units that providers of speech and images bill. */
 export type BilledUnit = 'second' | 'character' | 'megapixel' | 'textToken' | 'audioToken' | 'outputToken';
 export type BilledAmounts = Readonly<Partial<Record<BilledUnit, number>>>;
 

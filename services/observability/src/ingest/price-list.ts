@@ -13,7 +13,7 @@ const CACHE_TTL_MS = 60_000;
 export interface PriceList {
   /** Savings by prompt caches, and whether the model has no list price, so that its cost is unknown. */
   value(usage: ModelTurnUsage): { savedPico: bigint; unpriced: boolean };
-  /** Where the list price of a model is published; undefined for other prices. */
+  /** Returns the page that publishes the list price of a model; undefined for other prices. */
   getSource(model: string): PriceSource | undefined;
 }
 

@@ -38,7 +38,7 @@ function describeCalls({ costUsd, model, fallback, calls, retries, budget }: Ste
     .join('');
 }
 
-/** What was left of the budget of the turn when the step called its model. */
+/** The budget of the turn that was left when the step called its model. */
 function describeBudget({ leftTokens, leftUsd }: NonNullable<Step['budget']>): string {
   return `budget ${leftTokens} tokens${leftUsd === undefined ? '' : ` and ${dollars(leftUsd)}`} left`;
 }

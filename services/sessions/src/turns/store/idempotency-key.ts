@@ -13,7 +13,7 @@ interface KeyedRequest {
   idempotencyKey: string | undefined;
 }
 
-/** What makes two requests under one key the same request. */
+/** The fields of a request that must be equal when its key is used again. */
 interface ComparedRequest {
   message: string;
   agentId?: string | undefined;
