@@ -17,7 +17,7 @@ export interface TurnWork extends AnyWork {
 
 export interface TurnWaiters<D extends TurnWork> {
   documents: Collection<D>;
-  work: Pick<Work<D>, 'wake' | 'poll'>;
+  work: Pick<Work<D>, 'wake' | 'startDue'>;
   /** The client of the turn, because a client follows only its own turns. */
   getClient: (document: D & { tenant: string }) => Principal;
 }
@@ -78,7 +78,7 @@ export async function wakeEndedTurns<D extends TurnWork>(bus: Bus, waiters: Turn
     }
     cursor = page.cursor;
   } while (cursor !== undefined);
-  await work.poll();
+  work.startDue();
 }
 
 function splitBatch<T>(items: readonly T[]): T[][] {

@@ -40,7 +40,12 @@ export interface Work<D> extends AsyncDisposable {
   wake(tenant: string, key: string, change?: WorkChange<D>, guard?: Filter<D>): Promise<D | null>;
   /** Ends the document as cancelled; null if the guard does not match or the document has ended. A running holder is fenced. */
   cancel(tenant: string, key: string, set?: Fields<D>, guard?: Filter<D>): Promise<D | null>;
-  /** Claims due documents up to the capacity and starts them. */
+  /**
+   * Starts due documents up to the capacity, and documents that become due meanwhile. Does not wait, because a backlog may last for minutes.
+   * A failure is repeated by the timer.
+   */
+  startDue(): void;
+  /** Like `startDue`, but resolves when no due document is left to claim, and rejects on a failure. */
   poll(): Promise<void>;
 }
 
@@ -130,6 +135,7 @@ function start({ documents, now, timing = LEASE_TIMING, clock = systemClock, ...
       if (cancelled && rooms) await rooms.ring(tenant, rooms.getName(tenant, cancelled), now()).catch(() => undefined);
       return cancelled;
     },
+    startDue: () => void runOutsideCall(() => runner.poll()).catch(() => undefined),
     poll: () => runOutsideCall(() => runner.poll()),
     [Symbol.asyncDispose]: () => runner.close(),
   };

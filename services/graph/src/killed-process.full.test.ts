@@ -14,6 +14,8 @@ const ROUNDS = 2;
 const LAYERS = 5;
 const WIDTH = 4;
 const KILL_INTERVAL_MS = 5_000;
+/** Steps of a killed process wait for its leases to expire, so a round with kills until its end may not end on a busy machine. */
+const MAX_KILLS = 3;
 const MAX_TURN_MS = 400;
 const MAX_ROUND_MS = 85_000;
 const POLL_MS = 250;
@@ -80,6 +82,7 @@ test(`${GRAPHS} graphs end with one turn per attempt although their process is k
       const left = await Promise.race([ended.then(() => 0), sleep(KILL_INTERVAL_MS).then(() => live)]);
       assert.ok(performance.now() - startedAt < MAX_ROUND_MS, `${left} runs have not ended after ${kills} kills`);
       if (left === 0) break;
+      if (kills === MAX_KILLS) continue;
       await replica.end('SIGKILL');
       kills += 1;
       replica = await start();

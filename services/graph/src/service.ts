@@ -68,12 +68,12 @@ export const graph = defineService({
         countWakes: (): number => sweep.countWakes(),
         async wakeRun(tenant, runId) {
           await runWork.wake(tenant, runId);
-          void runWork.poll().catch(() => undefined);
+          runWork.startDue();
         },
       }),
     );
     const sweep = own.use(startStepEndSweep({ ...common, stepWork }));
-    await Promise.all([runWork.poll(), stepWork.poll()]);
+    for (const work of [runWork, stepWork]) work.startDue();
     const deps: HandlerDeps = { ...common, runWork, agents, waiters, clock: systemClock };
     return {
       'graph.define': graphDefine(deps),

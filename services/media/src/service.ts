@@ -80,7 +80,7 @@ export const media = defineService({
       now,
     };
     const paidJobs = own.use(createPaidJobs({ jobs, makers: createJobMakers(deps), owner: replica, now, log }));
-    await paidJobs.poll();
+    paidJobs.startDue();
     return {
       'audio.transcribe': audioTranscribe(deps),
       'media.transcribe': mediaTranscribe(deps),

@@ -55,7 +55,7 @@ export const scheduler = defineService({
     const wakeJob = (tenant: string, jobId: string): void => {
       jobWork
         .wake(tenant, jobId)
-        .then(() => jobWork.poll())
+        .then(() => jobWork.startDue())
         .catch(ignoreFailure);
     };
     const runWork = own.use(
@@ -70,7 +70,7 @@ export const scheduler = defineService({
     );
     const addFire: JobWorkDeps['addRun'] = async (tenant, added) => {
       await addRun({ runs, runWork }, tenant, added);
-      runWork.poll().catch(ignoreFailure);
+      runWork.startDue();
     };
     const enabled = (tenant: string, agentId: string): boolean => limits(tenant, agentId).enabled;
     const jobWork = own.use(createJobWork({ ...common, addRun: addFire, enabled }));
@@ -113,7 +113,7 @@ export const scheduler = defineService({
         ],
       }),
     );
-    await Promise.all([jobWork.poll(), runWork.poll(), beatWork.poll(), extractionWork.poll()]);
+    for (const work of [jobWork, runWork, beatWork, extractionWork]) work.startDue();
     const heartbeatDeps = { beats, events, beatWork, agents, settings, bus, now };
     const deps: HandlerDeps = { jobs, runs, jobWork, runWork, agents, settings, limits, now };
     return {

@@ -250,7 +250,7 @@ export function defineSessions(timing: SessionsTiming = {}) {
       // One subscription serves the whole service, because a wake-up reaches only one.
       const wakes = bus.onWake('sessions', () => {
         void runner.pollWaiting();
-        void gates.approvals.poll();
+        gates.approvals.startDue();
         void subAgents
           .poll()
           .catch((err: unknown) =>

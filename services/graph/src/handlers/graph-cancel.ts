@@ -12,7 +12,7 @@ export function graphCancel(deps: HandlerDeps): Handler<'graph.cancel'> {
     const { runId } = await getLatestRun(deps, principal, graphId);
     const woken = await deps.runWork.wake(principal.tenant, runId, { set: { cancelRequested: true } }, { status: 'running' });
     if (!woken) throw hasEnded(await getRun(deps, principal, runId));
-    await deps.runWork.poll();
+    deps.runWork.startDue();
     const run = await deps.waiters.wait(runId, {
       read: () => getRun(deps, principal, runId),
       isDone: ({ status }) => status !== 'running',

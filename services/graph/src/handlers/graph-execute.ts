@@ -98,7 +98,7 @@ async function startRun(deps: HandlerDeps, principal: Principal, { graph, reques
     ? await deps.runWork.add(principal, run, key)
     : await writeWithSlot(deps, principal, (liveSlot) => deps.runWork.add(principal, { ...run, liveSlot }, key));
   await deps.graphs.for(principal).update({ graphId }, { set: { usedAt: startedAt } });
-  await deps.runWork.poll();
+  deps.runWork.startDue();
   return document;
 }
 

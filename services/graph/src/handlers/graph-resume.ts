@@ -34,7 +34,7 @@ export function graphResume(deps: HandlerDeps): Handler<'graph.resume'> {
       deps.runWork.wake(principal.tenant, runId, { set: { ...changes, liveSlot } }, guard),
     );
     if (!resumed) throw stillRunning(runId);
-    await deps.runWork.poll();
+    deps.runWork.startDue();
     return awaitRun(deps, principal, { runId, warnings: [], signal });
   };
 }

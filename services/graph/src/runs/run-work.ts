@@ -218,10 +218,7 @@ async function startSteps(deps: RunWorkDeps, tenant: string, { run, starts, stor
     });
     await deps.stepWork().add({ tenant }, { ...common, order }, { dueAt: createdAt });
   }
-  void deps
-    .stepWork()
-    .poll()
-    .catch(() => undefined);
+  deps.stepWork().startDue();
 }
 
 /** Loads the outputs of the dependencies of the nodes that start. */

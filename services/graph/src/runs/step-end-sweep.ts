@@ -7,7 +7,7 @@ import type { StepDocument } from '../documents/collections.ts';
 
 export interface StepEndSweepDeps {
   steps: Collection<StepDocument>;
-  stepWork: Pick<Work<StepDocument>, 'wake' | 'poll'>;
+  stepWork: Pick<Work<StepDocument>, 'wake' | 'startDue'>;
   /** Ids of the steps whose turns are awaited by this replica. */
   awaited: ReadonlySet<string>;
   bus: Bus;
@@ -66,7 +66,7 @@ async function sweepStepEnds(deps: StepEndSweepDeps): Promise<void> {
     for (const batch of splitByClient(page.items.filter(({ stepId }) => !deps.awaited.has(stepId)))) woken += await wakeEnded(deps, batch);
     cursor = page.cursor;
   } while (cursor !== undefined);
-  if (woken > 0) await deps.stepWork.poll();
+  if (woken > 0) deps.stepWork.startDue();
 }
 
 /** Groups steps by client, because a client follows only its own turns. */

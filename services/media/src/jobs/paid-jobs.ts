@@ -36,7 +36,8 @@ export interface PaidJobsDeps {
 export interface PaidJobs extends AsyncDisposable {
   /** Returns the result of the job. The same key of a client returns the same result for a day; other params with it are refused. */
   run(kind: JobKind, params: Fields, options: { ctx: Ctx; idempotencyKey?: string | undefined }): Promise<Fields>;
-  poll(): Promise<void>;
+  /** Continues the jobs of ended processes. */
+  startDue(): void;
 }
 
 export function createPaidJobs({ jobs, makers, owner, now, log }: PaidJobsDeps): PaidJobs {
@@ -127,10 +128,10 @@ export function createPaidJobs({ jobs, makers, owner, now, log }: PaidJobsDeps):
       };
       const key = { key: ['client', 'kind', 'idempotencyKey'], fingerprint: JSON.stringify(params) } as const;
       const { document } = await work.add(principal, job, idempotencyKey === undefined ? {} : key);
-      await work.poll();
+      work.startDue();
       return waitForEnd(document, ctx);
     },
-    poll: () => work.poll(),
+    startDue: () => work.startDue(),
     [Symbol.asyncDispose]: () => work[Symbol.asyncDispose](),
   };
 }

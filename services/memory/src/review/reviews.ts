@@ -66,10 +66,10 @@ export async function startReviews(deps: ReviewDeps): Promise<AsyncDisposable> {
         if (document.schedule !== schedule) await work.wake(tenant, agentId, { set: { schedule, fireAt } });
       }
       known.set(name, schedule);
-      await work.poll();
+      work.startDue();
     }
   });
-  await work.poll();
+  work.startDue();
   return {
     async [Symbol.asyncDispose]() {
       await scheduling[Symbol.asyncDispose]();

@@ -43,7 +43,7 @@ export function cronAdd({ jobs, jobWork, agents, limits, now }: HandlerDeps): Ha
       if (error instanceof ServiceError && error.code === 'ALREADY_EXISTS') throw nameTaken(name, agentId);
       throw error;
     }
-    await jobWork.poll();
+    jobWork.startDue();
     const { jobId: id, enabled } = job;
     return { id, jobId: id, name, created: true, scheduleKind: job.schedule.kind, nextRunAtMs, enabled };
   };

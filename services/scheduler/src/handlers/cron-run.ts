@@ -11,17 +11,17 @@ const RUN_ID_DIGITS = 12;
 export function cronRun({ jobs, runs, jobWork, runWork, now }: HandlerDeps): Handler<'cron.run'> {
   return async ({ name, mode, agentId }, { principal }) => {
     if (name === undefined) {
-      await jobWork.poll();
+      jobWork.startDue();
       return { triggered: true, mode };
     }
     const job = await findJob(jobs, principal, { name, agentId });
     if (mode === 'due') {
       await jobWork.wake(principal.tenant, job.jobId);
-      await jobWork.poll();
+      jobWork.startDue();
     } else {
       const runId = `${job.jobId}@run-${randomBase62(RUN_ID_DIGITS)}`;
       await addRun({ runs, runWork }, principal.tenant, { job, run: newRun(job, runId, now()) });
-      await runWork.poll();
+      runWork.startDue();
     }
     return { triggered: true, mode, jobName: name };
   };

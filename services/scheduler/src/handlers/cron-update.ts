@@ -38,7 +38,7 @@ export function cronUpdate(deps: HandlerDeps): Handler<'cron.update'> {
       throw error;
     });
     if (!changed) throw jobNotFound({ name, agentId: params.agentId });
-    await jobWork.poll();
+    jobWork.startDue();
     return { id: job.jobId, name, jobName: name, updated: true, nextRunAtMs: getNextFire(changed) };
   };
 }

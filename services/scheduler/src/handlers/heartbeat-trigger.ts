@@ -7,7 +7,7 @@ export function heartbeatTrigger({ agents, beatWork, now }: HeartbeatDeps): Hand
   return async ({ agentId }, { principal }) => {
     findAgent(agents, principal, agentId);
     await wakeAgent({ beatWork, now }, { tenant: principal.tenant, agentId, reason: 'manual' });
-    await beatWork.poll();
+    beatWork.startDue();
     return { agentId, triggered: true };
   };
 }

@@ -20,7 +20,7 @@ export function heartbeatsWake({ agents, beatWork, events, settings, now }: Hear
       // A repeated delivery wakes again, because the first one may have failed after the event was stored.
       if (mode === 'now') await wakeAgent({ beatWork, now }, { tenant, agentId: agent.agentId, reason: 'hook' });
     }
-    await beatWork.poll();
+    beatWork.startDue();
     return { agents: woken.length, repeated };
   };
 }

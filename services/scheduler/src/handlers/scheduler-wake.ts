@@ -10,7 +10,7 @@ export function schedulerWake({ agents, beatWork, settings, now }: HeartbeatDeps
       if (getIntervalMs(agent, settings.current.scheduler.heartbeat) === 0) continue;
       await wakeAgent({ beatWork, now }, { tenant, agentId: agent.agentId, reason: 'wake' });
     }
-    await beatWork.poll();
+    beatWork.startDue();
     return { woke: true, source };
   };
 }

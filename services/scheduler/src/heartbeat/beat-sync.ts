@@ -7,7 +7,7 @@ import { getIntervalMs } from './heartbeat-settings.ts';
 
 export interface BeatSyncDeps {
   beats: Collection<BeatDocument>;
-  beatWork: Pick<Work<BeatDocument>, 'add' | 'wake' | 'poll'>;
+  beatWork: Pick<Work<BeatDocument>, 'add' | 'wake' | 'startDue'>;
   agents: Pick<AgentDirectory, 'listAllTenants'>;
   now: () => number;
   settings: () => Sections['scheduler'];
@@ -28,7 +28,7 @@ export async function syncBeats({ beats, beatWork, agents, now, settings }: Beat
     if (intervalMs === undefined) await beatWork.add({ tenant }, newBeat(agentId, now()));
     else if (intervalMs !== getIntervalMs(agent, settings().heartbeat)) await beatWork.wake(tenant, agentId);
   }
-  await beatWork.poll();
+  beatWork.startDue();
 }
 
 /** Returns the planned interval of each beat by tenant and agent. */

@@ -6,7 +6,7 @@ import type { ExtractionDocument } from './task-document.ts';
 
 export interface TurnFollowDeps {
   bus: Pick<Bus, 'on'>;
-  extractionWork: Pick<Work<ExtractionDocument>, 'add' | 'poll'>;
+  extractionWork: Pick<Work<ExtractionDocument>, 'add' | 'startDue'>;
   settings: () => Sections['scheduler']['tasks'];
   now: () => number;
   log: { warn(fields: object, message: string): void };
@@ -27,7 +27,7 @@ export function followTurns({ bus, extractionWork, settings, now, log }: TurnFol
       if (!settings().enabled || !isConversation || state !== 'done' || mergedInto !== undefined) return;
       extractionWork
         .add({ tenant }, newExtraction({ sourceTurnId, sessionKey, agentId }, now()))
-        .then(() => extractionWork.poll())
+        .then(() => extractionWork.startDue())
         .catch(onFailure);
     },
     { queue: 'scheduler' },

@@ -14,7 +14,7 @@ type Woken = Pick<AgentDirectory, 'all'>;
 
 export interface WakeDeps {
   events: Collection<EventDocument>;
-  beatWork: Pick<Work<BeatDocument>, 'add' | 'wake' | 'poll'>;
+  beatWork: Pick<Work<BeatDocument>, 'add' | 'wake' | 'startDue'>;
   agents: Woken;
   now: () => number;
 }

@@ -112,7 +112,7 @@ test('a request whose delivery failed too often expires and is pending no more',
     timeoutMs: 60_000,
   });
   await approvals.for({ tenant: 'default' }).update({ requestId }, { set: { attempts: 1_000, dueAt: 1 } });
-  await replica.poll();
+  replica.startDue();
   await t.waitFor(
     async () => {
       const { state, verdict, decidedBy } = (await approvals.for({ tenant: 'default' }).get(requestId)) ?? {};

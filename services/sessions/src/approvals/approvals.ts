@@ -32,7 +32,8 @@ export interface Approvals extends AsyncDisposable {
   /** Makes the request of a turn that has ended end as denied. */
   withdraw(tenant: string, requestId: string): Promise<void>;
   clearDenials(tenant: string): Promise<void>;
-  poll(): Promise<void>;
+  /** Wakes the sessions whose requests have a verdict or have expired. */
+  startDue(): void;
 }
 
 export interface ApprovalsDeps {
@@ -62,7 +63,6 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     run: (lease) => deliverVerdict(deps, lease),
     poison: { maxAttempts: MAX_ATTEMPTS, outcome: (request) => expireUndecided(request, now()) },
   });
-  const poll = (): Promise<void> => work.poll().catch(() => undefined); // repeated by a timer
 
   return {
     find: (tenant, requestId) => approvals.for({ tenant }).get(requestId),
@@ -81,7 +81,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
         key: ['pendingKey'],
         emit: [{ name: 'approval:requested', payload: toRequest(added) }],
       });
-      void poll();
+      work.startDue();
       return document;
     },
 
@@ -111,7 +111,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       );
       if (!resolved) throw await explainMiss(deps, tenant, requestId);
       recordVerdict(resolved);
-      void poll();
+      work.startDue();
       return resolved;
     },
 
@@ -132,7 +132,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
     },
 
     async withdraw(tenant, requestId) {
-      if (await work.wake(tenant, requestId, {}, { verdict: null })) void poll();
+      if (await work.wake(tenant, requestId, {}, { verdict: null })) work.startDue();
     },
 
     async clearDenials(tenant) {
@@ -144,7 +144,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       }
     },
 
-    poll,
+    startDue: () => work.startDue(),
     [Symbol.asyncDispose]: () => work[Symbol.asyncDispose](),
   };
 }

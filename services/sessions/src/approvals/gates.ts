@@ -57,7 +57,7 @@ export function createGates(
       return turn !== null && !hasEnded(turn);
     },
   });
-  void approvals.poll();
+  approvals.startDue();
   const open = openQuestions({ bus, approvals: documents, now: () => store.now(), log });
   return {
     approvals,

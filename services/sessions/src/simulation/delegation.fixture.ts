@@ -131,7 +131,7 @@ export function openDelegation({ approvals, runs, judge }: Delegation, options: 
       void subAgents.poll().catch(() => undefined); // repeated by a timer
       const wakes = bus.onWake('sessions', () => {
         void runner().pollWaiting();
-        void gates.approvals.poll();
+        gates.approvals.startDue();
         void subAgents.poll().catch(() => undefined);
       });
       own.defer(() => wakes.unsubscribe());

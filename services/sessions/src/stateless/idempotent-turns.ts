@@ -99,7 +99,7 @@ export function createIdempotentTurns(deps: IdempotentTurnsDeps): IdempotentTurn
     }
   }
 
-  void work.poll().catch((err: unknown) => log.warn({ err, errorKind: 'dependency', hint: 'retrying in a moment' }, 'poll failed'));
+  work.startDue();
 
   return {
     async start(params, caller) {

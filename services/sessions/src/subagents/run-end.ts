@@ -54,9 +54,7 @@ export async function wakeRelatives({ runs, work }: RunWorkDeps, tenant: string,
     .find({ childOf: parentKey, endReason: null }, { sort: [['createdAt', 'asc']], limit: MAX.few });
   const next = items.find(isRunQueued);
   if (next) await work().wake(tenant, next.runId);
-  void work()
-    .poll()
-    .catch(() => undefined); // repeated by a timer
+  work().startDue();
 }
 
 /** Adds up the models' usage of all turns of a run. */

@@ -96,10 +96,7 @@ export async function spawnRun(
     const second = active === undefined ? queuedEvent(run, position) : startedEvent(run, createdAt);
     const stored = await store(deps, tenant, run, [spawnedEvent(run), second]);
     if (!stored) continue;
-    void deps
-      .work()
-      .poll()
-      .catch(() => undefined); // repeated by a timer
+    deps.work().startDue();
     return toSpawned(stored);
   }
 }

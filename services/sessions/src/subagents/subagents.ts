@@ -107,7 +107,7 @@ export function createSubAgents(options: RunDeps & { bus: Bus }): SubAgents {
 
     async sweep(tenant, sessionKey) {
       await wakeChildren(deps, tenant, sessionKey);
-      void work.poll().catch(() => undefined); // repeated by a timer
+      work.startDue();
     },
 
     async poll() {
@@ -115,7 +115,7 @@ export function createSubAgents(options: RunDeps & { bus: Bus }): SubAgents {
         await wakeEnded(deps);
       } finally {
         // The first poll starts the timer that repeats it.
-        await work.poll();
+        work.startDue();
       }
     },
 
