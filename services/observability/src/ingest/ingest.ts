@@ -16,6 +16,8 @@ const PAGE_SIZE = 500;
 const BATCH_SIZE = 100;
 /** Rows that are added to their hours at a time. */
 const FOLD_SIZE = 500;
+/** Events of a busy process are read together: each read commits several transactions. */
+const READ_INTERVAL_MS = 100;
 const POSITION = 'events';
 const DAY_MS = 86_400_000;
 
@@ -103,13 +105,18 @@ export async function startIngest(deps: IngestDeps): Promise<Ingest> {
   const polling = atIntervals({ clock, ms: intervalMs, failed }, run);
   // The log of a single process ends with it, so that a stored event is read at once. The interval covers missed messages.
   let requested = false;
+  let lastReadAt = -Infinity;
   const arrivals = bus.subscribe(subjects.events, () => {
     if (requested) return;
     requested = true;
-    clock.soon(() => {
+    const read = (): void => {
       requested = false;
+      lastReadAt = clock.now();
       run().catch(() => undefined);
-    });
+    };
+    const waitMs = lastReadAt + READ_INTERVAL_MS - clock.now();
+    if (waitMs <= 0) clock.soon(read);
+    else clock.after(waitMs, read);
   });
   return {
     run,
