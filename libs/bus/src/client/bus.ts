@@ -130,6 +130,8 @@ export interface DiscoverOptions {
   includeStats?: boolean;
   /** Resolves early when a replica of each of these services has answered. */
   requiredServices?: readonly ServiceName[];
+  /** How long responses are collected, in milliseconds. 250 by default; a busy replica may answer later. */
+  windowMs?: number;
 }
 
 /** Typed calls, streams and events. The five verbs are call, stream, emit, on, serve. */

@@ -37,7 +37,7 @@ interface Answer {
 /** Requests the identity of all replicas and collects the responses, one for each replica, sorted by name. */
 export function discover(
   { transport, mux }: BusContext,
-  { includeStats = false, requiredServices }: DiscoverOptions = {},
+  { includeStats = false, requiredServices, windowMs = RESPONSE_WINDOW_MS }: DiscoverOptions = {},
 ): Promise<Replica[]> {
   const query = includeStats ? STATS_QUERY : PING_QUERY;
   const { promise, resolve, reject } = Promise.withResolvers<Replica[]>();
@@ -59,7 +59,7 @@ export function discover(
       onDeadline: finish,
       onLost: reject,
     },
-    RESPONSE_WINDOW_MS,
+    windowMs,
     DISCOVERY_RESPONDER,
   );
   const sent =

@@ -11,6 +11,9 @@ function createProbeOptions(summary: string, schema: z.ZodType, answers: RouteDo
   return { config: { doc: { open: true, summary, responses: { 200: { description: 'The check passes.', schema }, ...answers } } } };
 }
 
+/** A service that seems to be down is asked again and gets so long for its answer, because its replicas may be busy. */
+const BUSY_WINDOW_MS = 1_000;
+
 interface HealthOptions {
   /** The health of the process. */
   health: HealthReporter;
@@ -58,8 +61,13 @@ function maySeeServices(admission: HealthOptions['admission'], { raw }: FastifyR
 /** Undefined while the bus is unavailable, which the readiness reports. */
 async function discoverServices({ bus, settings }: Edge, endpoints: boolean): Promise<ServicePresence[] | undefined> {
   try {
-    const replicas = await bus.discover({ includeStats: true });
-    return servicePresence(endpoints ? replicas : replicas.map(withoutEndpoints), settings.current.gateway.installedServices);
+    const { installedServices } = settings.current.gateway;
+    const read = async (windowMs?: number): Promise<ServicePresence[]> => {
+      const replicas = await bus.discover({ includeStats: true, ...(windowMs === undefined ? {} : { windowMs }) });
+      return servicePresence(endpoints ? replicas : replicas.map(withoutEndpoints), installedServices);
+    };
+    const services = await read();
+    return services.some(({ state }) => state === 'down') ? await read(BUSY_WINDOW_MS) : services;
   } catch (error) {
     if (error instanceof ServiceError) return undefined;
     throw error;

@@ -5,8 +5,13 @@ import type { HealthReporter } from '@switchyard/service-kit';
 /** Poll intervals: normal, and while a service is missing. */
 const POLL_INTERVAL_MS = 3_000;
 const MISSING_POLL_INTERVAL_MS = 500;
-/** Consecutive misses before a service counts as missing, because a busy replica may answer late. */
-const MIN_MISSES = 2;
+/** Responses are awaited so long while a service has not answered. */
+const RESPONSE_WINDOW_MS = 1_000;
+/**
+ * How long a service must be silent before it counts as missing. On a busy machine a replica answers late, or this process reads the answers
+ * late; if all gateways were not ready then, no request would be served at all.
+ */
+const MAX_SILENCE_MS = 5_000;
 
 export interface RequiredServicesOptions {
   bus: Pick<Bus, 'discover'>;
@@ -25,18 +30,22 @@ export async function watchRequiredServices({
   needs = GATEWAY_DEPENDENCIES,
   intervalMs = POLL_INTERVAL_MS,
 }: RequiredServicesOptions): Promise<Disposable> {
-  const missed = new Map<ServiceName, number>(needs.map((service) => [service, MIN_MISSES]));
+  /** Since when each service has been silent; no entry for a service that answered the last poll. */
+  const silentSince = new Map<ServiceName, number>(needs.map((service) => [service, -Infinity]));
   for (const service of needs) report(service);
 
   function report(service: ServiceName): void {
-    const present = (missed.get(service) ?? 0) < MIN_MISSES;
+    const present = performance.now() - (silentSince.get(service) ?? Infinity) < MAX_SILENCE_MS;
     health.set(service, present, 'no replica answers');
   }
 
   async function poll(): Promise<void> {
-    const present = new Set((await bus.discover({ requiredServices: needs })).map(({ service }) => service));
+    const startedAt = performance.now();
+    const replicas = await bus.discover({ requiredServices: needs, windowMs: RESPONSE_WINDOW_MS });
+    const present = new Set(replicas.map(({ service }) => service));
     for (const service of needs) {
-      missed.set(service, present.has(service) ? 0 : (missed.get(service) ?? 0) + 1);
+      if (present.has(service)) silentSince.delete(service);
+      else if (!silentSince.has(service)) silentSince.set(service, startedAt);
       report(service);
     }
   }
@@ -54,11 +63,10 @@ export async function watchRequiredServices({
   async function pollForever(): Promise<void> {
     await tryPoll();
     if (disposed) return;
-    const isMissing = [...missed.values()].some((times) => times > 0);
     // Jitter, so that gateways do not poll at the same time.
     timer = setTimeout(
       () => void pollForever(),
-      (isMissing ? Math.min(MISSING_POLL_INTERVAL_MS, intervalMs) : intervalMs) * (0.9 + Math.random() / 5),
+      (silentSince.size > 0 ? Math.min(MISSING_POLL_INTERVAL_MS, intervalMs) : intervalMs) * (0.9 + Math.random() / 5),
     ).unref();
   }
 
