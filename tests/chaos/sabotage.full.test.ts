@@ -46,7 +46,7 @@ function kill(who: string): Planned {
   return { afterMs: BETWEEN_MS, fault: { kind: 'kill', who } };
 }
 
-describe('the checker detects a missing guard', { skip: SKIP, timeout: 500_000 }, () => {
+describe('the checker detects a missing guard', { skip: SKIP, timeout: 900_000 }, () => {
   const stack = new AsyncDisposableStack();
   let dir: TempDir;
   let cluster: ChaosCluster;

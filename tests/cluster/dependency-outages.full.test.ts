@@ -57,7 +57,7 @@ async function assertRetryable({ url, token }: Running): Promise<void> {
 }
 
 for (const profile of ['embedded', 'cluster'] satisfies Profile[]) {
-  describe(`an accepted turn waits for a dependency, ${profile}`, { skip: profile === 'cluster' ? SKIP : false, timeout: 300_000 }, () => {
+  describe(`an accepted turn waits for a dependency, ${profile}`, { skip: profile === 'cluster' ? SKIP : false, timeout: 600_000 }, () => {
     let product: Running;
     let upstream: Upstream;
     const stack = new AsyncDisposableStack();

@@ -17,7 +17,7 @@ async function gone(processes: readonly RunningProcess[]): Promise<void> {
   while (processes.some(({ pid }) => isAlive(pid))) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-describe('a cluster on one machine', { skip: SKIP, timeout: 300_000 }, () => {
+describe('a cluster on one machine', { skip: SKIP, timeout: 600_000 }, () => {
   let data: TempDir;
   let product: Running;
   before(async () => {

@@ -15,7 +15,7 @@ const config = { agents: { default: {}, slow: { provider: 'dev', model: 'slow' }
 /** The default of gateway.drainDelayMs; other tests set 0 to save time. */
 const env = { SWITCHYARD_GATEWAY__DRAIN_DELAY_MS: '1000' };
 
-describe('rolling restart and drain', { skip: SKIP, timeout: 300_000 }, () => {
+describe('rolling restart and drain', { skip: SKIP, timeout: 600_000 }, () => {
   let product: Running;
   before(async () => void (product = await startProduct('cluster', { config, env })));
   after(() => product[Symbol.asyncDispose]());

@@ -7,7 +7,7 @@ import { createSecretReader } from '@switchyard/service-kit';
 import { KILLS, openRig } from './service-processes.ts';
 
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
-const LIMIT = { skip: NATS_OFF, timeout: 60_000 + KILLS * 20_000 };
+const LIMIT = { skip: NATS_OFF, timeout: 240_000 + KILLS * 20_000 };
 
 test('publishes the latest version after the registry is killed between a write and its publication', LIMIT, async () => {
   await using rig = await openRig();

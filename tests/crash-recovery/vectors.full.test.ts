@@ -10,7 +10,7 @@ import { principal, startNatsServer, startProcess, tempDir } from '@switchyard/t
 import { KILLS } from './service-processes.ts';
 
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
-const LIMIT = { skip: NATS_OFF, timeout: 60_000 + KILLS * 20_000 };
+const LIMIT = { skip: NATS_OFF, timeout: 180_000 + KILLS * 20_000 };
 const MAIN = fileURLToPath(new URL('../../services/memory/src/main.ts', import.meta.url));
 const MEMORIES = 30;
 const QUESTIONS = ['number 7', 'red', 'boat'];

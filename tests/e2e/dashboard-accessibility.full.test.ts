@@ -21,7 +21,7 @@ const PATHS = [
   '/schedule?job=nightly',
 ];
 
-describe('the accessibility of the dashboard', { skip, timeout: 600_000 }, () => {
+describe('the accessibility of the dashboard', { skip, timeout: 900_000 }, () => {
   let dashboard: DashboardBrowser;
   let paths: string[];
 

@@ -7,7 +7,7 @@ import { BUILT, eventually, look, startCluster, startWatched, TOKEN, type Cluste
 
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 
-describe('health and metrics of a cluster', { skip: NATS_OFF, timeout: 115_000 }, () => {
+describe('health and metrics of a cluster', { skip: NATS_OFF, timeout: 240_000 }, () => {
   const stack = new AsyncDisposableStack();
   let cluster: Cluster;
   before(async () => {

@@ -7,7 +7,7 @@ import { BUILT, getPassword, provision, startDeliveredServer, startOne, TOKEN } 
 
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 
-test('each service works with the permissions of its NATS user', { skip: NATS_OFF, timeout: 90_000 }, async () => {
+test('each service works with the permissions of its NATS user', { skip: NATS_OFF, timeout: 240_000 }, async () => {
   await using house = new AsyncDisposableStack();
   const server = await startDeliveredServer();
   house.defer(() => server.stop());

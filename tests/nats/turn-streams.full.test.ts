@@ -12,7 +12,7 @@ const RESPONSE = `I am dev/slow, the development model. You said: ${QUESTION}`;
 /** Enough turns that each of four streams has some. */
 const TURNS = Array.from({ length: 12 }, (_, n) => n);
 
-describe('turn frames in several streams', { skip: OFF, timeout: 120_000 }, () => {
+describe('turn frames in several streams', { skip: OFF, timeout: 240_000 }, () => {
   const house = new AsyncDisposableStack();
   let server: NatsServer;
   let url = '';

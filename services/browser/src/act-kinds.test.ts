@@ -43,7 +43,7 @@ test('fills fields of every kind, selects in ARIA lists, drags, and reports what
   assert.deepEqual((await act({ action: 'click', selector: '#ask' })).dialogs, ['confirm dismissed: sure?']);
   // On a busy machine Chromium may begin the download after the answer.
   const download = async () => assert.deepEqual((await act({ action: 'click', selector: '#file' })).downloads, ['hello.txt']);
-  await t.waitFor(download, { timeout: 60_000 });
+  await t.waitFor(download, { timeout: 120_000 });
   assert.deepEqual((await act({ action: 'click', selector: '#new' })).openedTabs, ['tab_2']);
   const missing = await app.bus.call('browser.act', { action: 'select', selector: '#sizes', value: 'Huge' });
   assert.match(missing.error ?? '', /no option "Huge": take a new snapshot/);

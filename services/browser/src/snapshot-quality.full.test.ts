@@ -51,7 +51,7 @@ function measureCoverage(visible: string, snapshot: string): number {
 
 const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 
-test('snapshots keep the visible words and all targets of saved pages, in fewer characters', { timeout: 180_000 }, async (t) => {
+test('snapshots keep the visible words and all targets of saved pages, in fewer characters', { timeout: 400_000 }, async (t) => {
   if (chromiumMissing !== undefined) return t.skip(chromiumMissing);
   const folder = await fetchPages().catch((error: unknown) => error as Error);
   if (typeof folder !== 'string') return t.skip(`the test pages cannot be fetched: ${folder.message.split('\n', 1)[0]}`);

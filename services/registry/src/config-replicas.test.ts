@@ -59,7 +59,7 @@ async function inForce(app: TestService) {
 
 test(
   'three writers at two replicas: one chain, every write a version, nothing lost, and everybody runs the newest',
-  { timeout: 60_000 },
+  { timeout: 180_000 },
   async (t) => {
     const [app, other] = await replicas(t, 2);
     assert.ok(other);

@@ -57,7 +57,7 @@ async function measure(data: string): Promise<{ share: number; bytes: number }> 
   return { share: (user + system) / 1_000 / MEASURED_MS, bytes: heapUsed + external };
 }
 
-test(`${JOBS} idle jobs use less than 1 % of a core and 30 MiB`, { timeout: 120_000 }, async (t) => {
+test(`${JOBS} idle jobs use less than 1 % of a core and 30 MiB`, { timeout: 300_000 }, async (t) => {
   await using empty = await tempDir();
   const alone = await measure(empty.path);
   await using filled = await tempDir();

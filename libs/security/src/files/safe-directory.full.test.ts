@@ -9,7 +9,7 @@ const RACE_MS = 60_000;
 
 test(
   'opens no file outside during a minute with two racing threads',
-  { timeout: 180_000, skip: process.platform !== 'linux' },
+  { timeout: 300_000, skip: process.platform !== 'linux' },
   async (t) => {
     await using base = await tempDir();
     const root = createTree(base.path);

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { endWithParent } from './parent-guard.ts';
 
-const START_MS = 30_000;
+const START_MS = 60_000;
 
 export interface Exit {
   code: number | null;

@@ -44,7 +44,7 @@ for (const [whose, tenant] of [
 ] as const) {
   test(
     `${RESUMES} resumes over ${EVENTS} events, ${whose}, delay no other request by ${MAX_TURN_MS} ms`,
-    { timeout: 120_000 },
+    { timeout: 300_000 },
     async (t) => {
       const script = fileURLToPath(new URL('event-feed-load.fixture.ts', import.meta.url));
       const gateway = fork(script, { execArgv: ['--expose-gc', '--disable-warning=ExperimentalWarning'] });

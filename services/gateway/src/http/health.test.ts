@@ -135,7 +135,7 @@ test('is not ready until the first token is published', { skip: NATS_OFF, timeou
   assert.ok((await readyz(url, SECRETS.admin)).body.services);
 });
 
-test('is not ready while a required service has no replica, and names it', { skip: NATS_OFF, timeout: 40_000 }, async (t) => {
+test('is not ready while a required service has no replica, and names it', { skip: NATS_OFF, timeout: 90_000 }, async (t) => {
   const { url, putToken, join } = await startOverNats(t, ['secrets', 'registry']);
   await putToken();
   const missing = async (): Promise<string[]> => {
@@ -189,7 +189,7 @@ test('is not ready five seconds after the token bucket is lost', { skip: NATS_OF
   assert.equal((await readyz(url)).body.dependencies['gateway.tokens']?.reason, 'the watch of the token bucket is lost');
 });
 
-test('is not ready while the bus has lost its tokens', { skip: NATS_OFF, timeout: 40_000 }, async (t) => {
+test('is not ready while the bus has lost its tokens', { skip: NATS_OFF, timeout: 90_000 }, async (t) => {
   const { url, server, host, putToken } = await startOverNats(t);
   await putToken();
   await waitUntil(async () => (await readyz(url)).code === 200);

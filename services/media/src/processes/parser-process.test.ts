@@ -8,7 +8,7 @@ import { createDocumentParser, type ParseOptions } from './parser-process.ts';
 import { runChild } from './child-run.ts';
 import { buildParserCommand, detectIsolation, type Isolation } from './sandbox.ts';
 
-const TIMEOUT = { timeout: 60_000 };
+const TIMEOUT = { timeout: 120_000 };
 const OPTIONS: ParseOptions = {
   tenant: 'default',
   signal: new AbortController().signal,
