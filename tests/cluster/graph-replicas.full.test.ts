@@ -13,7 +13,7 @@ interface Progress {
 
 const POLL_MS = 50;
 /** A killed replica is replaced within this time. */
-const TAKEOVER_MS = 10_000;
+const TAKEOVER_MS = 20_000;
 /** A turn of the slow model, and the order of it on a busy machine. */
 const NODE_MS = 30_000;
 

@@ -83,7 +83,7 @@ test('a rejected blob token ends the start; an unreachable store is reported and
 
   const began = Date.now();
   await using client = await openHost({ env: { ...asking, SWITCHYARD_BLOB_TOKEN: token, SWITCHYARD_METRICS_PORT: '0' }, log });
-  assert.ok(Date.now() - began < 3_000, 'nobody waited for it');
+  assert.ok(Date.now() - began < 10_000, 'nobody waited for it');
   const { status, dependencies } = (await (await fetch(`http://127.0.0.1:${client.ports['metrics']}/readyz`)).json()) as Readiness;
   assert.deepEqual([status, dependencies['blobs']?.ready], ['unavailable', false]);
   while (!text.includes('"dependency":"blobs"')) await delay(5);

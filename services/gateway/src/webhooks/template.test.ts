@@ -77,7 +77,7 @@ test('truncates a text at the limit and keeps it well-formed', () => {
   const repeated = compileTemplate('{{large}}'.repeat(10_000));
   const before = performance.now();
   assert.equal(repeated({ ...variables, payload }, 1_000_000).length, 1_000_000);
-  assert.ok(performance.now() - before < 1_000, 'rendering stops at the limit');
+  assert.ok(performance.now() - before < 3_000, 'rendering stops at the limit');
 });
 
 test('limits the depth of paths and of serialized values', () => {

