@@ -8,9 +8,9 @@ import type { TestEvent } from './test-event.ts';
 
 const REPORTER = join(import.meta.dirname, 'event-reporter.ts');
 /** A test in a busy cluster takes minutes; any other test that takes longer than this hangs. */
-const TEST_TIMEOUT_MS = { shared: 60_000, own: 120_000, cluster: 600_000, alone: 600_000 };
+const TEST_TIMEOUT_MS = { shared: 60_000, own: 240_000, cluster: 600_000, alone: 600_000 };
 /** Limit of a process. Tests may be over while a server or a loop keeps the process alive. */
-const UNIT_TIMEOUT_MS = { shared: 480_000, own: 600_000, cluster: 900_000, alone: 900_000 };
+const UNIT_TIMEOUT_MS = { shared: 480_000, own: 900_000, cluster: 900_000, alone: 900_000 };
 
 /** Test processes that are killed when the runner exits. */
 const running = new Set<ChildProcess>();
