@@ -1,5 +1,6 @@
-import { isProgress, readEvent, type Bus, type Log, type LogEntry, type LogPosition, type Message } from '@switchyard/bus';
+import { isProgress, readEvent, type Bus, type Log, type LogEntry, type Message } from '@switchyard/bus';
 import { EVENTS_LOG, subjects } from '@switchyard/contracts';
+import { awaitPosition, checkLog, type KnownPosition } from './check-log.ts';
 import { createReplayQueue } from './replay-queue.ts';
 import type { Logger } from '@switchyard/telemetry';
 
@@ -34,13 +35,13 @@ export interface EventFeed {
   join(listener: FeedListener): Promise<{ leave: () => void }>;
   /** Position in the log up to which events were read here. */
   readonly position: FeedPosition;
-  /** Asks the log for its last sequence number, which may be ahead of `position`. */
-  readLastSeq(): Promise<number>;
+  /** Whether the log contains an event at `seq`, which may be ahead of `position`. Waits some seconds for a log that is catching up. */
+  reaches(seq: number): Promise<boolean>;
   /** Reads events of a tenant from a sequence number on. */
   page(tenant: string, fromSeq: number): Promise<FeedPage>;
 }
 
-type FeedPosition = Pick<LogPosition, 'name' | 'seq'>;
+type FeedPosition = Pick<KnownPosition, 'name' | 'seq'>;
 
 /** Some events of a tenant. */
 export interface FeedPage {
@@ -51,7 +52,7 @@ export interface FeedPage {
   lastSeq: number;
 }
 
-const NO_POSITION: FeedPosition = { name: '', seq: 0 };
+const NO_POSITION: KnownPosition = { name: '', seq: 0 };
 
 export function createEventFeed({ bus, log }: { bus: Bus; log: Logger }): EventFeed {
   const listeners = new Set<FeedListener>();
@@ -60,6 +61,7 @@ export function createEventFeed({ bus, log }: { bus: Bus; log: Logger }): EventF
   let opening: Promise<void> | undefined;
   let close: (() => void) | undefined;
   let polling: Promise<void> | undefined;
+  let checking: Promise<void> | undefined;
   /** Progress that arrived after events which are still read from the log. */
   const pendingProgress: Message[] = [];
   let lastEventAt = Number.NEGATIVE_INFINITY;
@@ -68,7 +70,8 @@ export function createEventFeed({ bus, log }: { bus: Bus; log: Logger }): EventF
     const opened = await bus.log(EVENTS_LOG);
     const subscription = bus.subscribe(subjects.events, receive);
     try {
-      position = await opened.position();
+      const { name, seq } = await opened.position();
+      position = { name, seq };
     } catch (error) {
       subscription.unsubscribe();
       throw error;
@@ -124,17 +127,22 @@ export function createEventFeed({ bus, log }: { bus: Bus; log: Logger }): EventF
     const last = entries.at(-1);
     // The log may have been replaced during the read.
     if (last === undefined || position.name !== name) return [];
-    position = { name, seq: last.seq };
+    position = { name, seq: last.seq, at: last.at };
     const fresh = entries.map(render);
     for (const listener of listeners) listener.events(fresh);
     return entries;
   }
 
   /** Detects missed events and a replaced log, which no message reports. */
-  async function check(): Promise<void> {
-    const current = await events?.position();
-    if (!current || !close) return;
-    if (current.name !== position.name || current.seq < position.seq) {
+  function check(): Promise<void> {
+    return (checking ??= checkPosition().finally(() => (checking = undefined)));
+  }
+
+  async function checkPosition(): Promise<void> {
+    const known = position;
+    const current = events && (await checkLog(events, known));
+    if (!current || !close || position.name !== known.name) return;
+    if (current.isLost) {
       position = { name: current.name, seq: 0 };
       for (const listener of listeners) listener.lost();
     }
@@ -185,7 +193,12 @@ export function createEventFeed({ bus, log }: { bus: Bus; log: Logger }): EventF
     get position() {
       return position;
     },
-    readLastSeq: async () => (await events?.position())?.seq ?? position.seq,
+    async reaches(seq) {
+      if (seq <= position.seq || !events) return seq <= position.seq;
+      const { name } = position;
+      const current = await awaitPosition(events, { name, seq });
+      return current.name === name && current.seq >= seq;
+    },
     page: (tenant, fromSeq) => replays.read(tenant, fromSeq),
   };
 }

@@ -16,7 +16,7 @@ async function openReader(position: number) {
       return { leave: () => undefined };
     },
     position: { name: 'log', seq: position },
-    readLastSeq: async () => position,
+    reaches: async (seq) => seq <= position,
     page: async () => ({ events: [FOREIGN, OWN], firstSeq: 1, lastSeq: 2 }),
   };
   let written = '';

@@ -127,7 +127,7 @@ export function createEventReader({ feed, tenant, write, isBehind, onError }: Ev
       next = feed.position.seq + 1;
       if (after === undefined) return start;
       const id = 'unknownId' in after ? after.unknownId : `${after.name}-${after.seq}`;
-      if ('unknownId' in after || (after.name === name && after.seq > feed.position.seq && after.seq > (await feed.readLastSeq()))) {
+      if ('unknownId' in after || (after.name === name && !(await feed.reaches(after.seq)))) {
         lostPosition = { reason: 'UNKNOWN_ID', from: id };
         return start;
       }
