@@ -72,8 +72,8 @@ function removeFolder(folder: string, final: boolean): boolean {
   }
 }
 
-/** Each version of the control groups has its own place: one hierarchy, or one for each controller. */
-function listPodGroups(): string[] {
+/** The control groups of pods. Each version of the control groups has its own place: one hierarchy, or one for each controller. */
+export function listPodGroups(): string[] {
   if (!existsSync(CONTROL_GROUPS)) return [];
   const hierarchies = ['.', ...readdirSync(CONTROL_GROUPS)];
   return [...new Set(hierarchies.map((name) => join(CONTROL_GROUPS, name, POD_GROUP)))].filter((path) => existsSync(path));

@@ -9,7 +9,7 @@ import { saveSysctls } from './kernel-state.ts';
 import { apply, awaitSuccess } from './kubectl.ts';
 import { readMachineState } from './machine-state.ts';
 import { createNetwork } from './network.ts';
-import { BEFORE, MODE, STATE, WRAPPERS, type Mode } from './paths.ts';
+import { BEFORE, MODE, STATE, WRAPPERS } from './paths.ts';
 import { buildPrograms } from './programs/build-programs.ts';
 import { findObstacles } from './real-nodes.ts';
 import { stopCluster } from './stop-cluster.ts';
@@ -30,9 +30,10 @@ if (existsSync(STATE)) {
   process.exit(1);
 }
 const obstacles = findObstacles();
-buildPrograms(say);
+const mode = obstacles.length === 0 ? 'real' : 'fake';
+buildPrograms(mode, say);
 try {
-  await startCluster(obstacles.length === 0 ? 'real' : 'fake');
+  await startCluster();
 } catch (error) {
   say(`the start failed; the logs were in ${STATE}`);
   await stopCluster();
@@ -43,7 +44,7 @@ if (obstacles.length > 0)
   say(`Nodes are fake: pods are reported as ready, and no container runs.\n${obstacles.map((one) => `  ${one}`).join('\n')}`);
 say(`kubectl, helm and curl of the cluster are in ${WRAPPERS}`);
 
-async function startCluster(mode: Mode): Promise<void> {
+async function startCluster(): Promise<void> {
   mkdirSync(STATE, { recursive: true, mode: 0o711 });
   writeFileSync(MODE, mode);
   writeFileSync(BEFORE, JSON.stringify(readMachineState()));

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, rmdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { listPodGroups } from './kernel-state.ts';
 import { findMissingPackages } from './programs/build-programs.ts';
 
 /** Returns why no real pod can run on this machine. An empty list means that it can. */
@@ -9,6 +10,9 @@ export function findObstacles(): string[] {
   if (process.env['KUBE_NODES'] === 'fake') return ['KUBE_NODES=fake is set'];
   if (process.platform !== 'linux') return ['containers need Linux'];
   if (process.getuid?.() !== 0) return ['only root may create containers'];
+  // The pods of another kubelet would be ended together with the cluster.
+  const [foreign] = listPodGroups();
+  if (foreign !== undefined) return [`another kubelet runs on this machine: ${foreign} exists`];
   const missing = findMissingPackages();
   if (missing.length > 0) return [`programs are missing; install the packages ${missing.join(' ')}`];
   return [tryNamespace(), tryOverlay(), tryControlGroup()].filter((obstacle) => obstacle !== undefined);

@@ -1,13 +1,21 @@
 import { rmSync } from 'node:fs';
 import { killContainers, removeControlGroups, removeMounts, restoreSysctls } from './kernel-state.ts';
 import { removeNetwork } from './network.ts';
-import { RUNTIME, STATE } from './paths.ts';
+import { readMode, RUNTIME, STATE } from './paths.ts';
 import { endProcesses, listProcesses } from './processes.ts';
 
 const CONTAINERD = 'containerd';
 
 /** Ends the cluster and removes everything that it left on the machine. Works as well if its start failed half-way. */
 export async function stopCluster(): Promise<void> {
+  // Pods of this machine belong to the cluster only if it has real nodes. Another kubelet may run beside fake ones.
+  if (readMode() === 'real') await stopRealNode();
+  await endProcesses(listProcesses());
+  rmSync(RUNTIME, { recursive: true, force: true });
+  rmSync(STATE, { recursive: true, force: true });
+}
+
+async function stopRealNode(): Promise<void> {
   // Without a kubelet no container is started again, and containerd still answers while containers end.
   await endProcesses(listProcesses().filter(({ name }) => name !== CONTAINERD));
   await killContainers();
@@ -18,6 +26,4 @@ export async function stopCluster(): Promise<void> {
   await removeControlGroups();
   removeNetwork();
   restoreSysctls();
-  rmSync(RUNTIME, { recursive: true, force: true });
-  rmSync(STATE, { recursive: true, force: true });
 }

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { installHelm, installHelm4 } from '../../helm/tools.ts';
-import { PROGRAMS } from '../paths.ts';
+import { PROGRAMS, type Mode } from '../paths.ts';
 import { buildDns } from './build-dns.ts';
 import { buildKubernetes } from './build-kubernetes.ts';
 import { buildGoProgram, type GoProgram } from './go.ts';
@@ -37,22 +37,23 @@ export function findMissingPackages(): string[] {
   return SYSTEM_PROGRAMS.filter(([file]) => !existsSync(file)).map(([, name]) => name);
 }
 
-/** Builds the programs of a cluster into .tools, once. Requires Go. */
-export function buildPrograms(onProgress: (text: string) => void): void {
+/** Builds the programs of a cluster into .tools, once. Fake nodes need no container runtime, DNS or policies. Requires Go. */
+export function buildPrograms(mode: Mode, onProgress: (text: string) => void): void {
   mkdirSync(PROGRAMS, { recursive: true });
   if (!existsSync(join(PROGRAMS, 'kubernetes'))) {
     onProgress('building Kubernetes (about seven minutes on two idle cores, once)');
     buildKubernetes();
-  }
-  if (!existsSync(join(PROGRAMS, 'coredns'))) {
-    onProgress('building CoreDNS (a minute, once)');
-    buildDns();
   }
   installHelm(onProgress);
   try {
     installHelm4(onProgress);
   } catch (error) {
     onProgress(`Helm 4 cannot be built, so its tests are skipped: ${String(error)}`);
+  }
+  if (mode === 'fake') return;
+  if (!existsSync(join(PROGRAMS, 'coredns'))) {
+    onProgress('building CoreDNS (a minute, once)');
+    buildDns();
   }
   for (const one of GO_PROGRAMS) {
     if (existsSync(join(PROGRAMS, one.name))) continue;
