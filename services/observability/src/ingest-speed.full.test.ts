@@ -5,8 +5,8 @@ import { endTurn, getTurnId, readTotal, startObservability, waitUntil, type Obse
 
 /** 86,400 are a day of one turn per second. */
 const EVENTS = Number(process.env['SWITCHYARD_TEST_EVENTS'] ?? 20_000);
-/** Half of what a quiet machine should reach: a day in a minute is 1,440 a second. */
-const MIN_EVENTS_PER_SECOND = 1_000;
+/** On one core. A day of one turn per second in a minute is 1,440 a second. */
+const MIN_EVENTS_PER_SECOND = 2_000;
 const MAX_TURN_MS = 40;
 const PATIENCE_MS = 300_000;
 /** Events that are published before the test waits for ingest. The log of a single process keeps 16 MB. */
@@ -61,9 +61,13 @@ async function measureIngest(app: ObservabilityApp, events: number, t: TestConte
   return speed;
 }
 
-test('ingests events fast on SQLite, without a long turn of the event loop', { timeout: 900_000 }, async (t) => {
-  await using app = await startObservability();
-  const { cpuSeconds, turnMs } = await measureIngest(app, EVENTS, t);
-  assert.ok(EVENTS / cpuSeconds > MIN_EVENTS_PER_SECOND, `${EVENTS / cpuSeconds} events per second of processor time`);
-  assert.ok(turnMs < MAX_TURN_MS, `a turn of the event loop takes ${turnMs} ms`);
-});
+test(
+  'ingests 2,000 events per second of processor time on SQLite, a day of turns in a minute, without a long turn of the event loop',
+  { timeout: 900_000 },
+  async (t) => {
+    await using app = await startObservability();
+    const { cpuSeconds, turnMs } = await measureIngest(app, EVENTS, t);
+    assert.ok(EVENTS / cpuSeconds > MIN_EVENTS_PER_SECOND, `${EVENTS / cpuSeconds} events per second of processor time`);
+    assert.ok(turnMs < MAX_TURN_MS, `a turn of the event loop takes ${turnMs} ms`);
+  },
+);

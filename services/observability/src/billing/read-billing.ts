@@ -23,11 +23,16 @@ export async function readUsage(deps: BillingDeps, caller: Caller, sinceMs: numb
   const since = sinceMs === undefined ? 0 : Math.max(0, deps.now() - sinceMs);
   const firstFullHour = Math.ceil(since / HOUR_MS) * HOUR_MS;
   const entries: HourEntry[] = [];
-  for await (const hour of readAll(deps.hours.for(caller), { at: { gte: firstFullHour } }, 'at')) entries.push(...hour.entries);
+  for await (const hour of readAll(deps.hours.for(caller), { at: { gte: firstFullHour } }, 'at')) entries.push(...listEntries(hour));
   if (firstFullHour === since) return entries;
   for await (const record of readAll(deps.records.for(caller), { at: { gte: since, lt: firstFullHour } }, 'at'))
     entries.push(...record.sums.map((sum) => ({ ...sum, agentId: record.agentId })));
   return entries;
+}
+
+/** Returns the sums of an hour. An agent and a model may have two: from the log and from the owners of the usage. */
+export function listEntries({ entries, recovered = [] }: Pick<HourDocument, 'entries' | 'recovered'>): HourEntry[] {
+  return [...entries, ...recovered];
 }
 
 /** Returns the usage of a session since an instant. */

@@ -29,23 +29,6 @@ export function addSum(target: ModelSum, added: ModelSum): void {
   target.savedPico = String(BigInt(target.savedPico) + BigInt(added.savedPico));
 }
 
-/** Returns what a sum has gained since an earlier state of it. */
-export function subtractSum<T extends ModelSum>(sum: T, earlier: ModelSum | undefined): T {
-  if (earlier === undefined) return { ...sum };
-  return {
-    ...sum,
-    calls: sum.calls - earlier.calls,
-    unknownCalls: sum.unknownCalls - earlier.unknownCalls,
-    unpricedCalls: sum.unpricedCalls - earlier.unpricedCalls,
-    input: sum.input - earlier.input,
-    output: sum.output - earlier.output,
-    cacheRead: sum.cacheRead - earlier.cacheRead,
-    cacheWrite: sum.cacheWrite - earlier.cacheWrite,
-    costPico: String(BigInt(sum.costPico) - BigInt(earlier.costPico)),
-    savedPico: String(BigInt(sum.savedPico) - BigInt(earlier.savedPico)),
-  };
-}
-
 export function addAll(sums: Iterable<ModelSum>): ModelSum {
   const total = emptySum('');
   for (const sum of sums) addSum(total, sum);

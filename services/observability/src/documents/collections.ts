@@ -86,7 +86,7 @@ export const recordCollection = collection({
 export const HourEntry = ModelSum.extend({ agentId: AgentId });
 export type HourEntry = z.infer<typeof HourEntry>;
 
-/** All usage of a tenant within one hour. It contains every event up to `seq` and refuses to add one of them again. */
+/** All usage of a tenant within one hour. It contains every event of `log` up to `seq` and refuses to add one of them again. */
 export const HourDocument = z.object({
   /** The hour since the epoch. */
   hourId: z.string(),
@@ -95,9 +95,13 @@ export const HourDocument = z.object({
   ...position,
   /** Number of changes, so that no replica overwrites the change of another one. */
   revision: Count.optional(),
-  /** Identifies the computation from rows that the sums began with. Until it changes, records are only added. */
-  origin: z.string().optional(),
+  /** Positions in logs that were lost within the hour, newest first. A slow replica may still fold their events. */
+  earlier: json(z.array(z.object(position))).optional(),
   entries: json(z.array(HourEntry)),
+  /** Identifies the computation of `recovered`. */
+  origin: z.string().optional(),
+  /** Sums of the rows that were read from their owners after the log was lost. They have no position and are in no other sum. */
+  recovered: json(z.array(HourEntry)).optional(),
 });
 export type HourDocument = z.infer<typeof HourDocument>;
 
@@ -149,6 +153,8 @@ export const PositionDocument = z.object({
   recoverFrom: instant.optional(),
   /** The operations that have returned all usage since `recoverFrom`. */
   recovered: json(z.array(z.string())).optional(),
+  /** Position in the log that was lost. */
+  previous: json(z.object(position)).optional(),
 });
 export type PositionDocument = z.infer<typeof PositionDocument>;
 

@@ -2,7 +2,7 @@ import type { Handler } from '@switchyard/bus';
 import type { PriceSource } from '@switchyard/contracts';
 import type { PriceList } from '../ingest/price-list.ts';
 import { toUsd } from '../billing/pico.ts';
-import { readLastDay, readSessionUsage, readUsage, toBillingTotal, type BillingDeps } from '../billing/read-billing.ts';
+import { listEntries, readLastDay, readSessionUsage, readUsage, toBillingTotal, type BillingDeps } from '../billing/read-billing.ts';
 import { getProvider } from '../billing/provider.ts';
 import { addAll, groupSums } from '../billing/usage-sums.ts';
 import type { ModelSum } from '../documents/collections.ts';
@@ -53,9 +53,9 @@ export function obsBillingByProvider(deps: BillingDeps & { readPrices: () => Pro
 export function obsBillingUsage24h(deps: BillingDeps): Handler<'obs.billing.usage24h'> {
   return async (_params, { principal }) => {
     const tokens = Array.from({ length: HOURS_PER_DAY }, () => 0);
-    for (const { at, entries } of await readLastDay(deps, principal)) {
-      const { input, output } = addAll(entries);
-      tokens[new Date(at).getUTCHours()] = input + output;
+    for (const hour of await readLastDay(deps, principal)) {
+      const { input, output } = addAll(listEntries(hour));
+      tokens[new Date(hour.at).getUTCHours()] = input + output;
     }
     return tokens.map((count, hour) => ({ hour, tokens: count }));
   };

@@ -4,7 +4,7 @@ import type { Collection } from '@switchyard/store';
 import type { HourDocument, HourEntry, RecordDocument } from '../documents/collections.ts';
 import { HOUR_MS, toHourId } from '../billing/hour.ts';
 import { readAll } from '../billing/read-billing.ts';
-import { groupSums, subtractSum } from '../billing/usage-sums.ts';
+import { groupSums } from '../billing/usage-sums.ts';
 
 export interface FoldDeps {
   records: Collection<RecordDocument>;
@@ -16,19 +16,21 @@ export interface TenantRecord {
   record: RecordDocument;
 }
 
-/** Log name of rows that were read from their owner after the event log was lost. They have no sequence number. */
+/** Log name of rows that were read from their owner after the event log was lost. */
 export const RECOVERED = 'recovered';
 
 /** Rows per read while the rows of a lost log are folded. */
 const ROWS_PER_READ = 500;
 
-/** Sums of an hour, and the position in the log up to which they are complete. */
-type HourSums = Pick<HourDocument, 'log' | 'seq' | 'entries' | 'expiresAt' | 'origin'>;
+/** Positions in earlier logs that an hour keeps. A process that restarts has another log each time. */
+const MAX_EARLIER_LOGS = 20;
+
+type LogPosition = Pick<HourDocument, 'log' | 'seq'>;
+type HourChange = Pick<HourDocument, 'log' | 'seq' | 'entries' | 'expiresAt' | 'earlier' | 'recovered' | 'origin'>;
 
 /**
- * Adds records to the hours in which the log stored them. An hour refuses a record up to the sequence number that it contains, so that a
- * replay changes no sum and several replicas may fold the same log. Records come in the order of the log. After a change of the log the
- * hour is computed from its rows, because sequence numbers of two logs cannot be compared.
+ * Adds records to the hours in which the log stored them. An hour refuses a record up to the sequence number of its log that it contains,
+ * so that a replay changes no sum and several replicas may fold the same log. Records come from one log, in its order.
  */
 export async function foldHours(deps: FoldDeps, records: readonly TenantRecord[]): Promise<void> {
   const groups = Map.groupBy(records, ({ tenant, record }) => JSON.stringify([tenant, toHourId(record.at)]));
@@ -38,20 +40,25 @@ export async function foldHours(deps: FoldDeps, records: readonly TenantRecord[]
 async function foldHour(deps: FoldDeps, group: readonly TenantRecord[]): Promise<void> {
   const [first] = group;
   if (first === undefined) return;
-  const hourId = toHourId(first.record.at);
-  await changeHour(deps, { tenant: first.tenant, hourId }, async (existing) => {
-    const { log } = first.record;
-    const fresh = existing?.log === log ? group.filter(({ record }) => record.seq > existing.seq) : group;
+  const { log } = first.record;
+  await changeHour(deps, { tenant: first.tenant, hourId: toHourId(first.record.at) }, async (existing) => {
+    const positions = existing === undefined ? [] : listPositions(existing);
+    const contained = positions.find((one) => one.log === log)?.seq ?? -1;
+    const fresh = group.filter(({ record }) => record.seq > contained);
     const last = fresh.at(-1)?.record;
     if (last === undefined) return undefined;
+    const earlier = positions.filter((one) => one.log !== log).slice(0, MAX_EARLIER_LOGS);
     const { seq, expiresAt } = last;
-    if (existing && existing.log !== log) return sumRows(deps, { tenant: first.tenant, hourId }, { log, seq });
-    return { log, seq, expiresAt, entries: addEntries(existing?.entries ?? [], fresh) };
+    return { log, seq, earlier, expiresAt, entries: addEntries(existing?.entries ?? [], fresh) };
   });
 }
 
+function listPositions({ log, seq, earlier = [] }: HourDocument): LogPosition[] {
+  return [{ log, seq }, ...earlier];
+}
+
 /** Folds rows that were stored before the log was lost and whose hour may lack them. */
-export async function foldRest({ records, hours }: FoldDeps, { log, seq }: Pick<HourSums, 'log' | 'seq'>): Promise<void> {
+export async function foldRest({ records, hours }: FoldDeps, { log, seq }: LogPosition): Promise<void> {
   for (let from = seq; ;) {
     const page = await records.system().find({ log, seq: { gt: from } }, { sort: [['seq', 'asc']], limit: ROWS_PER_READ });
     const items = page.cursor === undefined ? page.items : dropLastEvent(page.items);
@@ -77,53 +84,39 @@ interface HourKey {
 }
 
 /**
- * Computes the sums of an hour anew from its rows, for rows that came without a position in the log. The rows of a busy hour take longer to
- * read than the next record takes to arrive, so records that were added meanwhile are added to the result, and the rows are not read again.
+ * Computes the sums of the recovered rows of an hour. They are apart from those of the log, so that the rows of a busy hour need not be read
+ * again and records that are folded meanwhile do not matter. Computed again after another replica has computed them.
  */
-export async function rebuildHour(deps: FoldDeps, key: HourKey): Promise<void> {
-  let read: { hour: HourDocument | undefined; sums: HourSums } | undefined;
+export async function sumRecovered(deps: FoldDeps, key: HourKey): Promise<void> {
+  let read: { origin: string | undefined; recovered: HourEntry[]; expiresAt: number } | undefined;
   await changeHour(deps, key, async (existing) => {
-    if (read?.hour && existing && read.hour.log === existing.log && read.hour.origin === existing.origin) {
-      const { log, seq, expiresAt } = existing;
-      const entries = addAdded(read.sums.entries, { before: read.hour.entries, after: existing.entries });
-      return { ...read.sums, log, seq, expiresAt: Math.max(expiresAt, read.sums.expiresAt), entries };
-    }
-    const { log, seq } = existing ?? { log: RECOVERED, seq: 0 };
-    read = { hour: existing, sums: await sumRows(deps, key, { log, seq }) };
-    return read.sums;
+    if (read === undefined || existing === undefined || read.origin !== existing.origin)
+      read = { origin: existing?.origin, ...(await readRecovered(deps, key)) };
+    const { log, seq, entries, expiresAt } = existing ?? { log: RECOVERED, seq: 0, entries: [], expiresAt: 0 };
+    return { log, seq, entries, expiresAt: Math.max(expiresAt, read.expiresAt), recovered: read.recovered, origin: randomUUID() };
   });
 }
 
-const getEntryKey = ({ agentId, model }: HourEntry): string => JSON.stringify([agentId, model]);
-
-/** Adds to sums what another sum has gained. */
-function addAdded(
-  sums: readonly HourEntry[],
-  { before, after }: { before: readonly HourEntry[]; after: readonly HourEntry[] },
-): HourEntry[] {
-  const known = new Map(before.map((entry) => [getEntryKey(entry), entry]));
-  const gains = after.map((entry) => subtractSum(entry, known.get(getEntryKey(entry))));
-  return [...groupSums([...sums, ...gains], getEntryKey).values()];
+/** Sequence number of the recovered rows of an hour, by which they are found. */
+export function toRecoveredSeq(hourId: string): number {
+  return Number(hourId);
 }
 
-/** Sums the rows of an hour, without those of the log after its position: they are added when they are folded. */
-async function sumRows({ records }: FoldDeps, { tenant, hourId }: HourKey, { log, seq }: Pick<HourSums, 'log' | 'seq'>): Promise<HourSums> {
-  const at = Number(hourId) * HOUR_MS;
-  let entries: HourEntry[] = [];
+async function readRecovered({ records }: FoldDeps, { tenant, hourId }: HourKey): Promise<{ recovered: HourEntry[]; expiresAt: number }> {
+  let recovered: HourEntry[] = [];
   let expiresAt = 0;
-  for await (const record of readAll(records.for({ tenant }), { at: { gte: at, lt: at + HOUR_MS } }, 'at')) {
-    if (record.log === log && record.seq > seq) continue;
-    entries = addEntries(entries, [{ tenant, record }]);
+  for await (const record of readAll(records.for({ tenant }), { log: RECOVERED, seq: toRecoveredSeq(hourId) }, 'seq')) {
+    recovered = addEntries(recovered, [{ tenant, record }]);
     expiresAt = Math.max(expiresAt, record.expiresAt);
   }
-  return { log, seq, expiresAt, entries, origin: randomUUID() };
+  return { recovered, expiresAt };
 }
 
 /** Applies a change to an hour, again after another replica has changed it. */
 async function changeHour(
   { hours }: FoldDeps,
   { tenant, hourId }: HourKey,
-  change: (existing: HourDocument | undefined) => Promise<HourSums | undefined>,
+  change: (existing: HourDocument | undefined) => Promise<HourChange | undefined>,
 ): Promise<void> {
   const documents = hours.for({ tenant });
   for (;;) {
@@ -133,8 +126,7 @@ async function changeHour(
     if (existing) {
       const guard = { hourId, log: existing.log, seq: existing.seq, revision: existing.revision ?? null };
       if (await documents.update(guard, { set: { ...sums, revision: (existing.revision ?? 0) + 1 } })) return;
-    } else if (sums.entries.length === 0 || (await insertHour({ hourId, at: Number(hourId) * HOUR_MS, origin: randomUUID(), ...sums })))
-      return;
+    } else if (await insertHour({ ...sums, hourId, at: Number(hourId) * HOUR_MS })) return;
   }
 
   async function insertHour(hour: HourDocument): Promise<boolean> {
@@ -148,6 +140,8 @@ async function changeHour(
     }
   }
 }
+
+const getEntryKey = ({ agentId, model }: HourEntry): string => JSON.stringify([agentId, model]);
 
 function addEntries(existing: readonly HourEntry[], fresh: readonly TenantRecord[]): HourEntry[] {
   const added = fresh.flatMap(({ record }) => record.sums.map((sum) => ({ ...sum, agentId: record.agentId })));

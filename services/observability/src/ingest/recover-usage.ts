@@ -1,11 +1,12 @@
 import type { Bus } from '@switchyard/bus';
-import { DEFAULT_TENANT, ServiceError, servicePrincipal, type Result } from '@switchyard/contracts';
+import { DEFAULT_TENANT, servicePrincipal, type Result } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
 import { toHourId } from '../billing/hour.ts';
-import type { RecordDocument, PositionDocument } from '../documents/collections.ts';
-import { rebuildHour, RECOVERED, type FoldDeps } from './fold-hours.ts';
+import type { PositionDocument } from '../documents/collections.ts';
+import { RECOVERED, sumRecovered, toRecoveredSeq, type FoldDeps } from './fold-hours.ts';
 import type { PriceList } from './price-list.ts';
 import { readRecords } from './read-record.ts';
+import { storeRecords, type StoredRecord } from './store-records.ts';
 
 /** An event may be published this long after the turn ended that it announces. */
 const PUBLISH_DELAY_MS = 60_000;
@@ -37,8 +38,7 @@ export function getRecoveryStart({ at, recoverFrom }: PositionDocument): number 
 
 /**
  * Stores usage of one service whose events were lost with the log: those of a single process that died before it had read them. The row of
- * a turn or call has the id of its event, so that none is counted twice; hours are computed from their rows. Returns the number of
- * recovered rows.
+ * a turn or call has the id of its event, so that none is counted twice. Returns the number of recovered rows.
  */
 export async function recoverUsage(deps: RecoveryDeps, { list, since, prices, retentionMs }: RecoveryOptions): Promise<number> {
   const bus = deps.bus.as(servicePrincipal('observability', DEFAULT_TENANT));
@@ -57,14 +57,14 @@ export async function recoverUsage(deps: RecoveryDeps, { list, since, prices, re
       const { tenant, at } = entry;
       if (at <= (await readReset(tenant))) continue;
       const stored = await storeEntry(deps, entry, { prices, retentionMs });
-      rows += stored.filter((one) => one === 'inserted').length;
-      if (stored.every((one) => one === undefined)) continue;
+      rows += stored.filter(({ inserted }) => inserted).length;
+      if (stored.length === 0) continue;
       const key = { tenant, hourId: toHourId(at) };
       hours.set(JSON.stringify(key), key);
     }
     ({ cursor } = page);
   } while (cursor !== undefined);
-  for (const key of hours.values()) await rebuildHour(deps, key);
+  for (const key of hours.values()) await sumRecovered(deps, key);
   return rows;
 }
 
@@ -72,26 +72,18 @@ async function readResetTime(positions: Collection<PositionDocument>, tenant: st
   return (await positions.for({ tenant }).get(RESET_POSITION))?.at ?? 0;
 }
 
-type StoredRow = 'inserted' | 'existing' | undefined;
-
-function storeEntry(
-  deps: RecoveryDeps,
+/** Stores the rows of an entry. Resolves to those whose sums are computed from rows, not from the log. */
+async function storeEntry(
+  { records }: RecoveryDeps,
   { tenant, name, payload, at }: Entry,
   { prices, retentionMs }: Pick<RecoveryOptions, 'prices' | 'retentionMs'>,
-): Promise<StoredRow[]> {
-  const records = readRecords(name, payload, { log: RECOVERED, seq: 0, at, expiresAt: at + retentionMs }, prices) ?? [];
-  return Promise.all(records.map((record) => storeRow(deps, tenant, record)));
-}
-
-/** Resolves to undefined if the row came from the log and its hour contains it. */
-async function storeRow({ records }: RecoveryDeps, tenant: string, record: RecordDocument): Promise<StoredRow> {
-  const documents = records.for({ tenant });
-  try {
-    await documents.insert(record);
-    return 'inserted';
-  } catch (error) {
-    if (!(error instanceof ServiceError && error.code === 'ALREADY_EXISTS')) throw error;
-    // An earlier recovery may have ended before it changed the hour.
-    return (await documents.get(record.recordId))?.log === RECOVERED ? 'existing' : undefined;
-  }
+): Promise<StoredRecord[]> {
+  const place = { log: RECOVERED, seq: toRecoveredSeq(toHourId(at)), at, expiresAt: at + retentionMs };
+  const rows = readRecords(name, payload, place, prices) ?? [];
+  const stored = await storeRecords(
+    records,
+    rows.map((record) => ({ tenant, record })),
+  );
+  // An earlier recovery may have ended between the rows and their sums.
+  return stored.filter(({ record }) => record.log === RECOVERED);
 }

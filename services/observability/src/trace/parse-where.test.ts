@@ -22,10 +22,9 @@ const faults: [where: string, position: number, expected: RegExp][] = [
   ['cost>0.1, tokens=', 18, /a number/],
   ['__proto__=1', 1, /error or a condition/],
   ['constructor=1', 1, /one of agent/],
-  ['agent=a; drop table', 1, /./],
 ];
 
-for (const [where, position, expected] of faults.slice(0, -1))
+for (const [where, position, expected] of faults)
   test(`rejects "${where}" with position ${position}`, () => {
     assert.throws(
       () => parseWhere(where),
@@ -37,3 +36,7 @@ for (const [where, position, expected] of faults.slice(0, -1))
       },
     );
   });
+
+test('accepts a value with the punctuation of a query language as a value', () => {
+  assert.deepEqual(parseWhere('agent=a; drop table'), { agentId: { in: ['a; drop table'] } });
+});
