@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { DEFAULT_TENANT, EVENTS_LOG } from '@switchyard/contracts';
 import { openStore } from '@switchyard/store';
@@ -52,6 +53,34 @@ export async function wipeLog({ bus }: Servers): Promise<void> {
   const connection = await connect({ servers: bus });
   await connection.request(`$JS.API.STREAM.DELETE.${EVENTS_LOG.name}`);
   await connection.close();
+}
+
+/** How far the event log is folded. */
+export interface IngestState {
+  /** Sequence number of the last folded event. */
+  seq: number;
+  /** Sequence number of the last event of the log. */
+  lastSeq: number;
+  /** Usage of a lost log is still read from its owners. */
+  isRecovering: boolean;
+}
+
+/** Reads the state of the ingest from the log and the database, without the replicas. */
+export async function watchIngest({ bus, store }: Servers): Promise<AsyncDisposable & { read(): Promise<IngestState> }> {
+  const [connection, documents] = await Promise.all([connect({ servers: bus }), openStore(store, { service: 'observability' })]);
+  const { positions } = await documents.open({ positions: positionCollection });
+  const manager = await jetstreamManager(connection);
+  return {
+    async read() {
+      const { created, state } = await manager.streams.info(EVENTS_LOG.name);
+      const position = await positions.for({ tenant: DEFAULT_TENANT }).get(EVENTS_POSITION);
+      const isCurrent = position?.log === created.replaceAll(/\W/g, '').toLowerCase();
+      return { seq: isCurrent ? position.seq : 0, lastSeq: state.last_seq, isRecovering: position?.recoverFrom !== undefined };
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([connection.close(), documents.close()]);
+    },
+  };
 }
 
 /** Sets the position of the ingest back to the start of the log, as after a restored backup, and resolves when the log is read again. */
