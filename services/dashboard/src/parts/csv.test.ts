@@ -10,3 +10,7 @@ test('quotes every value, and writes objects as JSON', () => {
 test('a value that a spreadsheet would execute as a formula begins with an apostrophe', () => {
   for (const text of ['=1+1', '+1', '-1', '@a', '\tx']) assert.match(toCsv([{ text }], ['text']), /\r\n"'/);
 });
+
+test('negative numbers stay numbers', () => {
+  assert.equal(toCsv([{ cost: -1.5, delta: -2e-7 }], ['cost', 'delta']), '"cost","delta"\r\n"-1.5","-2e-7"');
+});
