@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { stat } from 'node:fs/promises';
 import { after, before, describe, test } from 'node:test';
 import {
   getOverflow,
@@ -70,7 +71,13 @@ describe('the dashboard at its limits', { skip, timeout: 600_000 }, () => {
     await page.goto(`${product.url}/app/sessions`);
     await page.getByRole('region', { name: 'Sessions', exact: true }).getByRole('button').first().click();
     const messages = page.getByRole('region', { name: 'Messages, oldest first' });
-    await messages.getByRole('button', { name: /^Show all 20,000,000 characters/ }).waitFor();
+    await messages.getByRole('button', { name: 'Save all 20,000,000 characters' }).waitFor();
+    assert.equal(await messages.getByRole('button', { name: /^Show all/ }).count(), 0);
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      messages.getByRole('button', { name: 'Save all 20,000,000 characters' }).click(),
+    ]);
+    assert.equal((await stat(await saved.path())).size, LONG_CHARS);
     assert.ok(((await messages.textContent()) ?? '').length < 20_000);
     await visit(page, 'Agents');
     await page.unrouteAll({ behavior: 'ignoreErrors' });

@@ -1,4 +1,5 @@
 import { toCsv } from './csv.ts';
+import { download } from './download.ts';
 
 interface ExportsProps {
   /** The name of the files. */
@@ -19,12 +20,4 @@ export function Exports({ label, rows, columns }: ExportsProps) {
       </button>
     </p>
   );
-}
-
-function download(name: string, text: string): void {
-  const link = document.createElement('a');
-  link.href = URL.createObjectURL(new Blob([text]));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
 }
