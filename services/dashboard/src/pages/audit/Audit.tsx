@@ -1,5 +1,6 @@
 import type { AuditRecord } from '@switchyard/contracts';
 import { useQuery } from '@tanstack/react-query';
+import { CopyRoute } from '../../parts/CopyRoute.tsx';
 import { DataTable } from '../../parts/DataTable.tsx';
 import { Loaded } from '../../parts/Loaded.tsx';
 import { useInvalidation } from '../../parts/use-call.ts';
@@ -23,13 +24,14 @@ export function Audit() {
     queryFn: async ({ signal }) => {
       const end = before === '' ? (await read<AuditPage>('/api/audit?limit=1', signal)).head.seq : Number(before);
       const after = Math.max(0, end - PAGE_SIZE);
-      const { records } = await read<AuditPage>(`/api/audit?after=${after}&limit=${Math.max(1, end - after)}`, signal);
-      return { records: records.toReversed(), after };
+      const path = `/api/audit?after=${after}&limit=${Math.max(1, end - after)}`;
+      const { records } = await read<AuditPage>(path, signal);
+      return { records: records.toReversed(), after, path };
     },
   });
   return (
     <Loaded query={page}>
-      {({ records, after }) => (
+      {({ records, after, path }) => (
         <>
           <DataTable label="audit" columns={Object.keys(records[0] ?? {})} rows={records} />
           <p className="tools">
@@ -40,6 +42,11 @@ export function Audit() {
               Older
             </button>
           </p>
+          <CopyRoute
+            path={path}
+            typeScript={`await (await fetch(${JSON.stringify(location.origin + path)}, { headers: { authorization: \`Bearer \${token}\` } })).json();`}
+            {...(before === '' ? { command: `switchyard audit list --limit ${PAGE_SIZE}` } : {})}
+          />
         </>
       )}
     </Loaded>

@@ -1,48 +1,70 @@
+import { useEffect } from 'react';
 import { CopyAs } from '../../parts/CopyAs.tsx';
-import { Loaded } from '../../parts/Loaded.tsx';
 import { PageLink } from '../../parts/PageLink.tsx';
-import { useCall } from '../../parts/use-call.ts';
 import { useDraft } from '../../parts/use-draft.ts';
-import { useSearchText } from '../../parts/use-search.ts';
+import { useSearchChange, useSearchText } from '../../parts/use-search.ts';
 import { useMay } from '../../session/presence.ts';
-import { cancel, send, useConversation } from './conversation.ts';
+import { AgentSelect } from './AgentSelect.tsx';
+import { cancel, restore, restoreAgain, send } from './conversation.ts';
+import { getConversation, resolveAddress, setLatest, useConversations } from './conversation-store.ts';
+import { Exchanges, Restored } from './Messages.tsx';
 
-/** A conversation with an agent. The turn continues on the server when this page is left. */
+/** A conversation with an agent, which the address names. The turn continues on the server when this page is left. */
 export function Chat() {
   const mayListAgents = useMay('agents.list');
   const [agentId] = useSearchText('agent');
   const [sessionKey] = useSearchText('session');
+  const changeSearch = useSearchChange();
   const [draft, setDraft] = useDraft('chat message');
-  const exchanges = useConversation();
-  const isStreaming = exchanges.at(-1)?.state === 'streaming';
+  useConversations();
+  const address = resolveAddress({ agentId, sessionKey });
+  const conversation = getConversation(address);
+  const isStreaming = conversation?.exchanges.at(-1)?.state === 'streaming';
+
+  const open = (next: { agentId: string; sessionKey: string }): void => {
+    setLatest(next);
+    changeSearch({ agent: next.agentId, session: next.sessionKey });
+  };
+  useEffect(() => {
+    setLatest(address);
+    if (address.agentId !== agentId || address.sessionKey !== sessionKey)
+      changeSearch({ agent: address.agentId, session: address.sessionKey });
+    void restore(address);
+  });
 
   const submit = async (): Promise<void> => {
     const message = draft.trim();
     if (message === '' || isStreaming) return;
     setDraft('');
-    await send(message, { ...(agentId === '' ? {} : { agentId }), ...(sessionKey === '' ? {} : { sessionKey }) });
+    await send(message, address);
   };
 
   return (
     <>
-      {mayListAgents && <AgentSelect />}
+      {mayListAgents && <AgentSelect agentId={address.agentId} onSelect={(next) => open({ agentId: next, sessionKey: '' })} />}
+      <p className="tools">
+        <button type="button" onClick={() => open({ agentId: address.agentId, sessionKey: `chat-${crypto.randomUUID()}` })}>
+          New conversation
+        </button>
+        {address.sessionKey !== '' && <bdi className="age">{address.sessionKey}</bdi>}
+      </p>
+      {conversation?.failure !== undefined && (
+        <p role="alert" className="notice">
+          {conversation.failure}{' '}
+          <button type="button" onClick={() => void restoreAgain(address)}>
+            Try again
+          </button>
+        </p>
+      )}
+      {(conversation?.isLoading ?? true) && <p className="loading">Loading …</p>}
+      {conversation?.hasOlder && (
+        <PageLink to="/sessions" search={{ session: address.sessionKey }}>
+          Older messages
+        </PageLink>
+      )}
       <div className="conversation" role="log" aria-label="Conversation" aria-busy={isStreaming} tabIndex={0}>
-        {exchanges.map(({ message, answer, state, failure, turnId }, index) => (
-          <article key={index}>
-            <p className="mine" dir="auto">
-              {message}
-            </p>
-            <p className="theirs" dir="auto" data-state={state}>
-              {answer}
-            </p>
-            {failure && <p role="alert">{failure}</p>}
-            {turnId !== undefined && (
-              <PageLink to="/runs" search={{ turn: turnId }}>
-                Steps of this turn
-              </PageLink>
-            )}
-          </article>
-        ))}
+        <Restored messages={conversation?.restored ?? []} />
+        <Exchanges exchanges={conversation?.exchanges ?? []} />
       </div>
       <form
         onSubmit={(event) => {
@@ -74,28 +96,13 @@ export function Chat() {
           )}
         </p>
       </form>
-      {draft.trim() !== '' && <CopyAs method="agent.execute" params={{ message: draft.trim(), ...(agentId === '' ? {} : { agentId }) }} />}
+      <CopyAs {...describeCall(draft.trim(), address)} />
     </>
   );
 }
 
-/** The agent of the next message. Without the scope to list agents the default agent answers. */
-function AgentSelect() {
-  const agents = useCall('agents.list', {});
-  const [agentId, setAgentId] = useSearchText('agent');
-  return (
-    <Loaded query={agents}>
-      {({ agents: ids }) => (
-        <label>
-          Agent{' '}
-          <select value={agentId} onChange={(event) => setAgentId(event.target.value)}>
-            <option value="">the default agent</option>
-            {ids.map((id) => (
-              <option key={id}>{id}</option>
-            ))}
-          </select>
-        </label>
-      )}
-    </Loaded>
-  );
+/** The call that sends what is typed, or the one that reads the conversation. */
+function describeCall(draft: string, { agentId, sessionKey }: { agentId: string; sessionKey: string }) {
+  if (draft === '') return { method: 'session.history', params: sessionKey === '' ? {} : { session_key: sessionKey } } as const;
+  return { method: 'agent.execute', params: { message: draft, ...(agentId === '' ? {} : { agentId }) } } as const;
 }

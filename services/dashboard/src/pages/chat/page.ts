@@ -6,6 +6,6 @@ export const page: Page = {
   group: 'Operate',
   order: 20,
   needs: ['agent.stream'],
-  wants: ['agent.cancel', 'agents.list'],
+  wants: ['agent.cancel', 'agents.list', 'session.history', 'session.run_status'],
   load: async () => (await import('./Chat.tsx')).Chat,
 };
