@@ -16,6 +16,8 @@ const MESSAGES = 5_000;
 const NODES = 200;
 const EVENTS_PER_SECOND = 1_000;
 const EVENT_SECONDS = 60;
+/** Sessions that the service creates while the events arrive. */
+const BURST_SESSIONS = 20;
 const SCROLL_STEPS = 100;
 const SCROLL_PX = 2_000;
 
@@ -109,10 +111,16 @@ async function reportEvents(): Promise<void> {
   const live = await openWithToken({ ...dashboard, product: { ...product, url: proxy.url } }, token, '/live', PROBES);
   let published = 0;
   const smoothness = await measureSmoothness(live, async () => {
-    published = await proxy.publish(EVENTS_PER_SECOND, EVENT_SECONDS);
+    const publishing = proxy.publish(EVENTS_PER_SECOND, EVENT_SECONDS);
+    await createSessions(product, BURST_SESSIONS);
+    published = await publishing;
     await live.getByText(`"number":${published},`).first().waitFor();
   });
   report(`${EVENTS_PER_SECOND} events a second for ${EVENT_SECONDS} s, all shown`, describeSmoothness(smoothness));
+  await visit(live, 'Sessions');
+  const { total } = await call<{ total: number }>(product, 'session.list', {});
+  await live.getByText(`${total} of ${total} sessions`, { exact: true }).waitFor();
+  report('the same: sessions on the page afterwards, and those of the service', `${total}, ${total}`);
   await live.context().close();
 }
 

@@ -9,17 +9,20 @@ import type { Page } from 'playwright-core';
 import {
   openDashboard,
   openWithToken,
+  sendMessage,
   skip,
   visit,
   waitUntilLoaded,
   type CreatedToken,
   type DashboardBrowser,
 } from './dashboard-browser.ts';
-import { createData, DATA_OPTIONS } from './dashboard-data.ts';
+import { createData, DATA_OPTIONS, forEach } from './dashboard-data.ts';
 import { call } from './exchange.ts';
 
 const BIN = fileURLToPath(new URL('../../bin/', import.meta.url));
 const RECORDS = 3;
+const BURST_TURNS = 300;
+const BURST_SESSIONS = 30;
 /** Pages whose address selects or filters something, with a text that only this selection shows. */
 const VIEWS: Readonly<Record<string, string>> = {
   '/configuration?section=gateway&as=text': 'gateway as JSON',
@@ -30,8 +33,8 @@ const VIEWS: Readonly<Record<string, string>> = {
   '/cost?days=7': 'of the last seven days',
   '/api?method=cron.next': 'cron.next',
 };
-/** Some of these pages show routes of the gateway that are not methods. The others show nothing before something is chosen. */
-const WITHOUT_CALL = new Set(['Audit', 'Live events', 'Chat', 'API explorer', 'Log levels']);
+/** These pages show nothing before something is chosen. */
+const WITHOUT_CALL = new Set(['API explorer', 'Log levels']);
 
 const run = promisify(execFile);
 
@@ -106,6 +109,70 @@ describe('the address and the exports of the dashboard', { skip, timeout: 300_00
     client.close();
   });
 
+  test('the notations of the audit log and of the events run, and return what the pages show', async () => {
+    const { page, product } = dashboard;
+    const env = { PATH: `${BIN}:${process.env.PATH}`, HOME: product.data, SWITCHYARD_DATA: product.data, NO_COLOR: '1' };
+    await visit(page, 'Audit');
+    const shown = (await page.getByRole('main').getByRole('row').nth(1).allInnerTexts()).join('');
+    const { records } = JSON.parse((await run('sh', ['-c', await copyNotation(page, 'curl')], { env })).stdout) as {
+      records: { hash: string }[];
+    };
+    assert.ok(records.some(({ hash }) => shown.includes(hash)));
+    const listed = JSON.parse((await run('sh', ['-c', `${await copyNotation(page, 'command')} -o json`], { env })).stdout) as unknown[];
+    assert.ok(listed.length >= records.length);
+    assert.match(await copyNotation(page, 'TypeScript'), /^await \(await fetch\("http.*\/api\/audit\?after=0&limit=\d+", /);
+
+    await visit(page, 'Live events');
+    assert.equal(await copyNotation(page, 'TypeScript'), 'for await (const event of client.events()) console.log(event);');
+    const stream = run('sh', ['-c', `${await copyNotation(page, 'curl')} --max-time 3`], { env }).catch((error: unknown) => error);
+    await call(product, 'agent.execute', { message: 'hello' });
+    assert.match(((await stream) as { stdout: string }).stdout, /^id: /m);
+  });
+
+  test('the link of a conversation opens it with its messages in the browser of a colleague, also after its first answer', async () => {
+    const { page, product } = dashboard;
+    await visit(page, 'Chat');
+    await page.getByRole('button', { name: 'New conversation' }).click();
+    await page.waitForURL(/session=chat-/);
+    await sendMessage(page, 'first **question**');
+    await page.waitForURL(/session=default(:|%3A)/);
+    await sendMessage(page, 'second question');
+    const token = await call<CreatedToken>(product, 'tokens.create', { id: 'reader', scopes: ['*'] });
+    const { pathname, search } = new URL(page.url());
+    const colleague = await openWithToken(dashboard, token, pathname.replace('/app', '') + search);
+    await using _context = colleague.context();
+    for (const one of [page, colleague]) {
+      await one.locator('.theirs').nth(1).waitFor();
+      assert.deepEqual(await one.locator('.mine').allTextContents(), ['first **question**', 'second question']);
+    }
+    assert.deepEqual(await colleague.locator('.theirs').allTextContents(), await page.locator('.theirs').allTextContents());
+    await page.reload();
+    await page.locator('.theirs').nth(1).waitFor();
+    await visit(page, 'Agents');
+    await visit(page, 'Chat');
+    await page.waitForURL(/session=default(:|%3A)/);
+    assert.equal(await page.locator('.mine').count(), 2);
+    assert.deepEqual(dashboard.faults, []);
+  });
+
+  test('after a burst of turns the counts of the page equal those of the service', async () => {
+    const { page, product } = dashboard;
+    await visit(page, 'Sessions');
+    await forEach(Array.from({ length: BURST_TURNS }), (_, n) =>
+      call(product, 'agent.execute', { message: 'hello', sessionKey: { channelId: `burst-${n % BURST_SESSIONS}` } }),
+    );
+    const { sessions, total } = await call<{ sessions: { sessionKey: string; messageCount: number }[]; total: number }>(
+      product,
+      'session.list',
+      {},
+    );
+    await page.getByText(`${total} of ${total} sessions`, { exact: true }).waitFor();
+    const busiest = sessions.find(({ sessionKey }) => sessionKey.includes('burst-0'));
+    assert.equal(busiest?.messageCount, (2 * BURST_TURNS) / BURST_SESSIONS);
+    await page.getByLabel('Filter').fill('burst-0');
+    await page.getByRole('main').getByText(`${busiest.messageCount} messages`).waitFor();
+  });
+
   test('every page names the call behind it', async () => {
     const { page } = dashboard;
     for (const title of await page.getByRole('navigation').getByRole('link').allTextContents()) {
@@ -140,6 +207,13 @@ async function readView(page: Page, address: string, text: string): Promise<stri
   await waitUntilLoaded(page);
   const shown = (await main.textContent()) ?? '';
   return shown.replaceAll(/As of [^]*?(?=[A-Z]|$)|\d{1,2}:\d{2}:\d{2}|\d+ (?:min|MiB)/g, '');
+}
+
+async function copyNotation(page: Page, name: string): Promise<string> {
+  const main = page.getByRole('main');
+  await main.getByRole('button', { name, exact: true }).click();
+  await main.getByText(`copied ${name}`).waitFor();
+  return page.evaluate<string>('navigator.clipboard.readText()');
 }
 
 async function download(page: Page, button: string): Promise<string> {

@@ -3,9 +3,11 @@ import { getToken, onTokenChange, signOut } from '../session/browser-token.ts';
 import { getClient, isSignedOut } from '../session/client.ts';
 
 /** Events that this tab keeps for the page of live events. */
-const MAX_EVENTS = 10_000;
+export const MAX_EVENTS = 10_000;
 /** Pages are updated at most this often. An update of a list of thousands of events takes longer than a frame. */
 const FLUSH_INTERVAL_MS = 250;
+/** The reading tab sends events to the other tabs at most this often. A message for each event would take a tenth of its time. */
+const BROADCAST_INTERVAL_MS = 50;
 const LOCK = 'switchyard:event-stream';
 
 export type LiveEvent = Extract<SystemEvent, { type: 'event' }> & { at: number };
@@ -25,6 +27,8 @@ const stateListeners = new Set<() => void>();
 const eventListeners = new Set<(events: readonly LiveEvent[] | 'reset') => void>();
 let state: HubState = { events: [], aliveAt: undefined, isLeader: false };
 let pending: LiveEvent[] = [];
+/** Events that the other tabs do not have yet. */
+let unsent: LiveEvent[] = [];
 let isReset = false;
 let isScheduled = false;
 let flushedAt = -FLUSH_INTERVAL_MS;
@@ -68,12 +72,24 @@ async function lead(signal: AbortSignal): Promise<void> {
   update({ isLeader: true });
   const last = state.events.at(-1)?.id;
   for await (const event of getClient().events({ signal, ...(last === undefined ? {} : { lastEventId: last }) })) {
-    if (event.type === 'event') publish({ type: 'events', events: [{ ...event, at: Date.now() }] });
+    if (event.type === 'event') collect({ ...event, at: Date.now() });
     else publish(event.type === 'reset' ? { type: 'reset' } : { type: 'alive', at: Date.now() });
   }
 }
 
+function collect(event: LiveEvent): void {
+  if (unsent.push(event) === 1) setTimeout(publishCollected, BROADCAST_INTERVAL_MS);
+}
+
+function publishCollected(): void {
+  const events = unsent;
+  unsent = [];
+  if (events.length > 0) publish({ type: 'events', events });
+}
+
+/** Events that were collected are sent first, so that the other tabs get everything in the order of the stream. */
 function publish(message: Message): void {
+  if (message.type === 'reset') publishCollected();
   channel.postMessage(message);
   receive(message);
 }

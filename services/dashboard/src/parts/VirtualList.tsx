@@ -1,48 +1,65 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useCallback, useRef, type ReactNode } from 'react';
+import { memo, useCallback, useRef, type ReactNode } from 'react';
 
 interface VirtualListProps<T> {
   label: string;
   items: readonly T[];
   rowHeight: number;
-  getKey: (item: T, index: number) => string | number;
+  /** Rows are one line of this height. They are never measured, and their elements are used again for other items. */
+  isFixed?: boolean;
+  /** A stable function; another one makes the list compute the places of all rows again. Rows without it are numbered. */
+  getKey?: (item: T, index: number) => string | number;
   render: (item: T) => ReactNode;
 }
 
-/** The list keeps the height of each row that it has rendered. Rows of a live list never return, so that their heights are dropped. */
-const MAX_MEASURED_ROWS = 20_000;
+/** Rows beyond each end of the visible ones. */
+const OVERSCAN = 4;
 
-/** A list that renders the visible rows only. Rows grow with their content. */
-export function VirtualList<T>({ label, items, rowHeight, getKey, render }: VirtualListProps<T>) {
+/** A list that renders the visible rows only. Rows grow with their content unless they are fixed. */
+export function VirtualList<T>({ label, items, rowHeight, isFixed = false, getKey, render }: VirtualListProps<T>) {
   const scroller = useRef<HTMLDivElement>(null);
-  // Another function would make the virtualizer compute the places of all rows again, with each row that it measures.
-  const getItemKey = useCallback((index: number) => getKey(items[index] as T, index), [items, getKey]);
-  const rows = useVirtualizer({
+  const getItemKey = useCallback((index: number) => getKey?.(items[index] as T, index) ?? index, [getKey, getKey && items]);
+  const rows = useVirtualizer<HTMLDivElement, HTMLLIElement>({
     count: items.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
-    overscan: 8,
+    overscan: OVERSCAN,
     getItemKey,
+    // The list moves its rows itself while it is scrolled. React renders only rows that appear.
+    directDomUpdates: true,
+    directDomUpdatesMode: 'position',
+    ...(isFixed ? { measureElement: () => rowHeight } : {}),
   });
-  const measured = useRef(0);
-  const measure = useCallback(
-    (row: HTMLLIElement | null) => {
-      rows.measureElement(row);
-      if (row === null || ++measured.current < MAX_MEASURED_ROWS) return;
-      measured.current = 0;
-      rows.measure();
-    },
-    [rows],
-  );
   return (
     <div className="scroller" ref={scroller} tabIndex={0} role="region" aria-label={label}>
-      <ul className="rows" style={{ height: rows.getTotalSize() }}>
-        {rows.getVirtualItems().map(({ key, index, start }) => (
-          <li key={key} data-index={index} ref={measure} className="row" style={{ transform: `translateY(${start}px)` }}>
-            {render(items[index] as T)}
-          </li>
+      <ul className={isFixed ? 'rows fixed' : 'rows'} ref={rows.containerRef}>
+        {rows.getVirtualItems().map(({ key, index }) => (
+          <MemoizedRow
+            key={key}
+            index={index}
+            item={items[index]}
+            measure={rows.measureElement}
+            render={render as (item: unknown) => ReactNode}
+          />
         ))}
       </ul>
     </div>
   );
 }
+
+interface RowProps {
+  index: number;
+  item: unknown;
+  measure: (row: HTMLLIElement | null) => void;
+  render: (item: unknown) => ReactNode;
+}
+
+function Row({ index, item, measure, render }: RowProps) {
+  return (
+    <li data-index={index} ref={measure} className="row">
+      {render(item)}
+    </li>
+  );
+}
+
+const MemoizedRow = memo(Row);

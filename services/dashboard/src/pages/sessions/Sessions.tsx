@@ -1,5 +1,6 @@
 import type { CallResult } from '@switchyard/client';
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
+import { useCallback, type ReactNode } from 'react';
 import { Confirm } from '../../parts/Confirm.tsx';
 import { CopyAs } from '../../parts/CopyAs.tsx';
 import { Exports } from '../../parts/Exports.tsx';
@@ -12,15 +13,26 @@ import { useSearchText } from '../../parts/use-search.ts';
 import { VirtualList } from '../../parts/VirtualList.tsx';
 import { call } from '../../session/client.ts';
 
+type Message = CallResult<'session.history'>['messages'][number];
 type Summary = CallResult<'session.list'>['sessions'][number];
 
 const MESSAGES_PER_PAGE = 200;
+
+const getSessionKey = ({ sessionKey }: Summary): string => sessionKey;
 
 /** The sessions, newest first, and the messages of the selected one. */
 export function Sessions() {
   const sessions = useSessions();
   const [filter, setFilter] = useSearchText('filter');
   const [selected, select] = useSearchText('session');
+  const renderSession = useCallback(
+    ({ sessionKey, label, agentId, messageCount, updatedAt }: Summary) => (
+      <button type="button" className="plain" aria-pressed={sessionKey === selected} onClick={() => select(sessionKey)}>
+        <bdi>{label ?? sessionKey}</bdi> · {agentId} · {messageCount} messages · {formatTime(updatedAt)}
+      </button>
+    ),
+    [selected, select],
+  );
   const matches = ({ sessionKey, label, agentId }: Summary): boolean =>
     [sessionKey, label, agentId].some((text) => text?.toLowerCase().includes(filter.toLowerCase()));
   return (
@@ -38,17 +50,7 @@ export function Sessions() {
               <p>
                 {shown.length} of {total} sessions
               </p>
-              <VirtualList
-                label="Sessions"
-                items={shown}
-                rowHeight={40}
-                getKey={({ sessionKey }) => sessionKey}
-                render={({ sessionKey, label, agentId, messageCount, updatedAt }) => (
-                  <button type="button" className="plain" aria-pressed={sessionKey === selected} onClick={() => select(sessionKey)}>
-                    <bdi>{label ?? sessionKey}</bdi> · {agentId} · {messageCount} messages · {formatTime(updatedAt)}
-                  </button>
-                )}
-              />
+              <VirtualList label="Sessions" items={shown} rowHeight={40} getKey={getSessionKey} render={renderSession} />
               {sessions.hasNextPage && (
                 <button type="button" disabled={sessions.isFetching} onClick={() => void sessions.fetchNextPage()}>
                   Load older sessions
@@ -95,6 +97,17 @@ interface MessagesProps {
   onDeleted: () => void;
 }
 
+function renderMessage({ role, content, timestamp, untrusted }: Message): ReactNode {
+  return (
+    <article>
+      <p className="age">
+        {role} · {formatTime(timestamp)} {untrusted && '· untrusted text'}
+      </p>
+      <LongText text={content} isMarkdown={role === 'assistant'} />
+    </article>
+  );
+}
+
 function Messages({ sessionKey, messageCount, onDeleted }: MessagesProps) {
   const cache = useQueryClient();
   const history = useInfiniteQuery({
@@ -132,22 +145,7 @@ function Messages({ sessionKey, messageCount, onDeleted }: MessagesProps) {
           Load older messages
         </button>
       )}
-      {messages.length > 0 && (
-        <VirtualList
-          label="Messages, oldest first"
-          items={messages}
-          rowHeight={60}
-          getKey={(_message, index) => index}
-          render={({ role, content, timestamp, untrusted }) => (
-            <article>
-              <p className="age">
-                {role} · {formatTime(timestamp)} {untrusted && '· untrusted text'}
-              </p>
-              <LongText text={content} />
-            </article>
-          )}
-        />
-      )}
+      {messages.length > 0 && <VirtualList label="Messages, oldest first" items={messages} rowHeight={60} render={renderMessage} />}
       {messages.length > 0 && <Exports label="messages" rows={messages} columns={['timestamp', 'role', 'content']} />}
       <CopyAs method="session.history" params={{ session_key: sessionKey }} />
       <Confirm label="Delete session" name={sessionKey} needs="session.delete" run={remove}>
