@@ -9,6 +9,9 @@ const OURS = '@switchyard/';
 /** Files that only tests and checks read. */
 const TEST_CODE = /\.(test|contract|fixture)\.ts$|\/contracts\/snapshots$/;
 
+/** The canvas of the PDF library draws pages. The media service reads their text and their pictures only. */
+const UNUSED_PACKAGES = new Set(['@napi-rs/canvas']);
+
 interface Manifest {
   dependencies?: Record<string, string>;
   optionalDependencies?: Record<string, string>;
@@ -73,6 +76,7 @@ function collect(directory: string, into: Set<string>): void {
   into.add(directory);
   const { dependencies = {}, optionalDependencies, peerDependencies } = getManifest(directory);
   for (const name of Object.keys({ ...dependencies, ...optionalDependencies, ...peerDependencies })) {
+    if (UNUSED_PACKAGES.has(name)) continue;
     const found = locate(name, directory);
     if (found !== undefined) collect(found, into);
     else if (Object.hasOwn(dependencies, name)) throw new Error(`${directory} needs ${name}, which is not installed`);

@@ -7,6 +7,7 @@ import { isBuilt, SERVER_FLAGS, SERVICES } from '@switchyard/contracts';
 import { openSettings, readEnvironment } from '@switchyard/service-kit';
 import { startNatsServer, startProcess, tempDir, type StartedProcess } from '@switchyard/testkit';
 import { parse } from 'yaml';
+import { readImageContent } from './image-files.ts';
 import { images } from './images.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -55,6 +56,21 @@ test('the Dockerfile runs Node with the flags of all servers', () => {
   const [, entrypoint = ''] = / AS job\n[^]*?\nENTRYPOINT (.*)$/m.exec(readFileSync(`${root}deploy/docker/Dockerfile`, 'utf8')) ?? [];
   assert.deepEqual(JSON.parse(entrypoint), ['tini', '--', 'node', ...SERVER_FLAGS]);
 });
+
+test('the Dockerfile installs native parts in the images that have some', () => {
+  const dockerfile = readFileSync(`${root}deploy/docker/Dockerfile`, 'utf8');
+  const [, listed = ''] = / AS build\n[^]*?case "\$IMAGE" in ([a-z| ]+)\) omit=dev ;;/.exec(dockerfile) ?? [];
+  const withNative = [...images.keys()].filter((name) => readImageContent(name).paths.some(isForThisPlatform));
+  assert.deepEqual(listed.split('|'), withNative);
+});
+
+/** Whether a package runs on this platform only. Such packages are optional parts of others. */
+function isForThisPlatform(path: string): boolean {
+  const manifest = join(root, path, 'package.json');
+  if (!existsSync(manifest)) return false;
+  const { os = [] } = JSON.parse(readFileSync(manifest, 'utf8')) as { os?: string[] };
+  return os.includes(process.platform);
+}
 
 test('the image of the dashboard fills the directory from which the gateway serves it', () => {
   const dockerfile = readFileSync(`${root}deploy/docker/Dockerfile`, 'utf8');
