@@ -5,6 +5,10 @@ export interface PdfOptions {
   /** Objects behind those of the pages, and entries of the trailer that refer to them by `{n}`, the number of the first. */
   objects?: readonly string[];
   trailer?: string;
+  /** Drawn on each page, behind its lines. */
+  drawing?: string;
+  /** The annotations of each page. */
+  annotations?: readonly string[];
   /** A picture fills each page. */
   hasPicture?: boolean;
   /** The font, with Helvetica as the default. */
@@ -13,13 +17,14 @@ export interface PdfOptions {
 
 /** A PDF with these lines on each page. A line in `<…>` is written as a hexadecimal string. */
 export function createPdf(pages: readonly (readonly string[])[], options: PdfOptions = {}): Buffer {
-  const { objects: more = [], trailer = '', hasPicture = false, font = '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>' } = options;
+  const { objects: more = [], trailer = '', drawing = '', annotations = [], hasPicture = false } = options;
+  const { font = '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>' } = options;
   const objects: string[] = ['<< /Type /Catalog /Pages 2 0 R >>', ''];
   const kids: string[] = [];
   for (const lines of pages) {
     const shown = lines.map((line, at) => `1 0 0 1 40 ${TOP - at * LINE_HEIGHT} Tm ${line.startsWith('<') ? line : `(${line})`} Tj`);
     const text = lines.length === 0 ? '' : `BT /F1 10 Tf ${shown.join(' ')} ET`;
-    objects.push(toStream('', `${hasPicture ? 'q 500 0 0 700 40 40 cm /I1 Do Q ' : ''}${text}`));
+    objects.push(toStream('', `${hasPicture ? 'q 500 0 0 700 40 40 cm /I1 Do Q ' : ''}${text} ${drawing}`));
     const contents = objects.length;
     let picture = '';
     if (hasPicture) {
@@ -27,7 +32,9 @@ export function createPdf(pages: readonly (readonly string[])[], options: PdfOpt
       picture = `/XObject << /I1 ${objects.length} 0 R >>`;
     }
     const resources = `<< /Font << /F1 ${font} >> ${picture} >>`;
-    objects.push(`<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents ${contents} 0 R /Resources ${resources} >>`);
+    objects.push(
+      `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents ${contents} 0 R /Resources ${resources} /Annots [${annotations.join(' ')}] >>`,
+    );
     kids.push(`${objects.length} 0 R`);
   }
   objects[1] = `<< /Type /Pages /Kids [${kids.join(' ')}] /Count ${kids.length} >>`;

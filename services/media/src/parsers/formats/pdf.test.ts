@@ -43,3 +43,24 @@ test('names a password', async () => {
 test('names damage', async () => {
   await assert.rejects(parse(Buffer.from('%PDF-1.7\nnothing more')), /Invalid PDF structure/);
 });
+
+test('reads lines that run upwards, and keeps words apart that are drawn over each other', async () => {
+  const upwards = 'BT /F1 10 Tf 0 1 -1 0 300 300 Tm (Platform) Tj 0 1 -1 0 300 345 Tm (seven) Tj 0 1 -1 0 320 300 Tm (Track two) Tj ET';
+  const stamp = 'BT /F1 10 Tf 1 0 0 1 40 100 Tm (Paid) Tj 1 0 0 1 40 100 Tm (Void) Tj ET';
+  const { text } = await parse(createPdf([[]], { drawing: `${upwards} ${stamp}` }));
+  assert.equal(text, '[page 1]\n\nPlatform seven\n\nTrack two\n\nPaid Void');
+});
+
+test('reads notes with their authors, and targets of links that the text does not name', async () => {
+  const link = (url: string): string => `<< /Type /Annot /Subtype /Link /Rect [0 0 9 9] /A << /S /URI /URI (${url}) >> >>`;
+  const note = '<< /Type /Annot /Subtype /Text /Rect [0 0 9 9] /T (Ada) /Contents (Check the track) >>';
+  const annotations = [
+    note,
+    link('https://example.com/plan'),
+    link('https://example.com/plan'),
+    link('https://oslo.example/'),
+    link('javascript:1'),
+  ];
+  const { text } = await parse(createPdf([['See oslo.example']], { annotations }));
+  assert.equal(text, '[page 1]\n\nSee oslo.example\n\nAda: Check the track\n\nLinks:\n- https://example.com/plan');
+});
