@@ -43,6 +43,9 @@ function detectTextType(sample: string, isWhole: boolean): string {
   if (/^#!.{0,100}\b(?:node|deno|bun)\b/.test(start)) return 'text/javascript';
   const markup = start.replace(/^(?:<\?xml[^>]*>|<!--[\s\S]*?-->|<!doctype\s+svg[^[>]*(?:\[[^\]]*\]\s*)?>|\s+)+/i, '');
   if (/^<svg[\s>]/i.test(markup)) return 'image/svg+xml';
+  // An XML document may have elements of the same names as HTML, but its root is html only in XHTML.
+  const isXml = start.startsWith('<?xml');
+  if (isXml && !/^<!doctype\s+html|^<html[\s>]/i.test(markup)) return 'application/xml';
   if (/^<!doctype\s+html|^<(?:html|head|body|title|meta|div|p|h[1-6]|table|article|main|script|style)[\s>/]/i.test(markup))
     return 'text/html';
   if (/^<\?xml\s|^<[A-Za-z_][\w.:-]*[\s>/]/.test(start)) return 'application/xml';

@@ -10,6 +10,12 @@ const WORD = 'application/vnd.openxmlformats-officedocument.wordprocessingml.doc
 const SHEET = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 const SLIDES = 'application/vnd.openxmlformats-officedocument.presentationml.presentation';
 
+/** An office document with a password is a stream of this name in a compound file. */
+const COMPOUND_FILE = 'application/x-cfb';
+const ENCRYPTED_PACKAGE = Buffer.from('EncryptedPackage', 'utf16le');
+/** A place where a word may be broken. At the end of a line it is broken there. */
+const SOFT_HYPHEN = /\u00AD\n?/g;
+
 /** Libraries are loaded with the first document that needs them: the process parses a single one. */
 const PARSERS: Readonly<Record<string, () => Promise<Parser>>> = {
   'application/pdf': async () => (await import('./formats/pdf.ts')).parsePdf,
@@ -32,6 +38,8 @@ export async function parseDocument(bytes: Uint8Array<ArrayBuffer>, request: Par
   if (load === undefined && !TEXT_TYPES.has(mimeType)) {
     // An office document whose end is missing looks like any other archive; reading it names the damage.
     if (mimeType === 'application/zip') await (await import('./text/zip.ts')).readZip(bytes);
+    if (mimeType === COMPOUND_FILE && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(ENCRYPTED_PACKAGE))
+      throw new DocumentRefusal('encrypted', 'the document is protected by a password');
     throw new DocumentRefusal('unsupported', `documents of type ${mimeType} are not supported`);
   }
   if (!request.allowedTypes.includes(mimeType)) {
@@ -41,7 +49,8 @@ export async function parseDocument(bytes: Uint8Array<ArrayBuffer>, request: Par
     );
   }
   const extracted = load === undefined ? { text: decodeText(bytes, request.charset) } : await (await load())(bytes, request);
-  const { text, truncated } = cutAtWord(extracted.text.replaceAll('\0', '').trim(), request.maxChars);
+  const readable = load === undefined ? extracted.text : extracted.text.replaceAll(SOFT_HYPHEN, '');
+  const { text, truncated } = cutAtWord(readable.replaceAll('\0', '').trim(), request.maxChars);
   const { pageCount, notice, title } = extracted;
   return {
     mimeType,

@@ -50,3 +50,17 @@ for (const mode of ['document', 'article'] as const) {
     for (const element of SHOWN) assert.ok((await read(element, mode)).includes(VISIBLE), element);
   });
 }
+
+test('reads a page byte by byte that declares UTF-16 in ASCII', async () => {
+  const page = '<html><head><meta charset="unicode"></head><body>The train leaves.</body></html>';
+  const { text, mimeType } = await parseDocument(new Uint8Array(Buffer.from(page)), REQUEST);
+  assert.deepEqual([text, mimeType], ['The train leaves.', 'text/html']);
+});
+
+test('takes XML whose elements are named as in HTML for XML', async () => {
+  const source = '<?xml version="1.0"?>\n<TABLE><STOP>Oslo</STOP></TABLE>';
+  const { text, mimeType } = await parseDocument(new Uint8Array(Buffer.from(source)), { ...REQUEST, allowedTypes: ['application/xml'] });
+  assert.deepEqual([text, mimeType], [source, 'application/xml']);
+  const page = `<?xml version="1.0"?>\n<!-- a page -->\n<html><body><p>Oslo</p></body></html>`;
+  assert.equal((await parseDocument(new Uint8Array(Buffer.from(page)), REQUEST)).text, 'Oslo');
+});

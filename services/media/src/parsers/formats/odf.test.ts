@@ -71,3 +71,12 @@ test('names the password of an OpenDocument file', async () => {
   const file = zipWithType(TEXT, { 'META-INF/manifest.xml': manifest, 'content.xml': 'encrypted bytes' });
   await assert.rejects(parse(file), { kind: 'encrypted', message: 'the document is protected by a password' });
 });
+
+test('reads comments with their authors, and keeps the words of notes and frames apart', async () => {
+  const comment = '<office:annotation><dc:creator xmlns:dc="c">Ada</dc:creator><text:p>Check it</text:p></office:annotation>';
+  const note =
+    '<text:note><text:note-citation>1</text:note-citation><text:note-body><text:p>At night</text:p></text:note-body></text:note>';
+  const body = content(`<office:text><text:p>The train${comment} leaves${note}at nine.</text:p></office:text>`);
+  const { text } = await parse(zipWithType(TEXT, { 'content.xml': body }));
+  assert.equal(text, 'The train leaves1 At night at nine.\n\nComments:\n- Ada: Check it');
+});

@@ -19,11 +19,25 @@ export async function parseOdf(bytes: Uint8Array, { maxPages }: ParseRequest): P
   const slides = findAll(root, 'page').filter((node) => node.nodeName.startsWith('draw:'));
   if (slides.length > 0) {
     const parts = slides.slice(0, maxPages).map((slide, at) => `[slide ${at + 1}]\n\n${renderBlocks(slide, 0)}`);
-    return { text: tidy(parts.join('\n\n')), pageCount: slides.length, truncated: slides.length > maxPages };
+    const text = [tidy(parts.join('\n\n')), ...section('Comments', readComments(root))].join('\n\n');
+    return { text, pageCount: slides.length, truncated: slides.length > maxPages };
   }
   const [body] = findAll(root, 'body');
   const text = tidy(body === undefined ? '' : renderBlocks(body, 0));
-  return { text: [text, ...readPageStyles(files.get('styles.xml'))].filter((part) => part !== '').join('\n\n') };
+  const parts = [text, ...readPageStyles(files.get('styles.xml')), ...section('Comments', readComments(root))];
+  return { text: parts.filter((part) => part !== '').join('\n\n') };
+}
+
+/** Comments, with their authors. */
+function readComments(root: XmlNode): string[] {
+  return findAll(root, 'annotation').flatMap((comment) => {
+    const text = findAll(comment, 'p')
+      .map((paragraph) => inline(paragraph, 0).trim())
+      .join(' ')
+      .trim();
+    const author = (findAll(comment, 'creator')[0]?.textContent ?? '').trim();
+    return text === '' ? [] : [author === '' ? text : `${author}: ${text}`];
+  });
 }
 
 /** Headers and footers belong to the styles of the pages. Each text is given once. */
@@ -100,6 +114,8 @@ function inline(node: XmlNode, depth: number): string {
     else if (name === 'line-break') text += '\n';
     else if (name === 'annotation') continue;
     else if (name === 'a') text += renderLink(child, depth);
+    // Paragraphs of a footnote or a frame inside of this one.
+    else if (name === 'p' || name === 'h') text += ` ${inline(child, depth + 1).trim()} `;
     else text += inline(child, depth + 1);
   }
   return text;

@@ -25,7 +25,7 @@ test('reads headers, footers, comments, diagrams and charts of a Word document, 
   const file = docx(paragraph('Departures'), {
     'word/header1.xml': header,
     'word/header2.xml': header,
-    'word/footer1.xml': `<w:ftr ${W}>${paragraph('Page one')}</w:ftr>`,
+    'word/footer1.xml': `<w:ftr ${W}><w:p><w:r><w:t>Page</w:t><w:tab/><w:t>one</w:t></w:r></w:p></w:ftr>`,
     'word/comments.xml': `<w:comments ${W}><w:comment w:id="1" w:author="Ada">${paragraph('Check the track')}</w:comment></w:comments>`,
     'word/diagrams/data1.xml': DIAGRAM,
     'word/charts/chart1.xml': CHART,
@@ -41,7 +41,7 @@ test('reads text that stands in a phonetic guide only', async () => {
   assert.equal(await readText(docx(ruby)), '東京');
 });
 
-test('reads comments, diagrams and charts of a presentation', async () => {
+test('reads masters, comments, diagrams and charts of a presentation', async () => {
   const slide =
     '<p:sld xmlns:p="p" xmlns:a="a"><p:cSld><p:spTree><p:sp><p:txBody><a:p><a:r><a:t>Yard</a:t></a:r></a:p></p:txBody></p:sp></p:spTree></p:cSld></p:sld>';
   const file = zip({
@@ -49,11 +49,17 @@ test('reads comments, diagrams and charts of a presentation', async () => {
     '_rels/.rels': RELS('ppt/presentation.xml'),
     'ppt/presentation.xml': '<p:presentation xmlns:p="p"/>',
     'ppt/slides/slide1.xml': slide,
-    'ppt/comments/comment1.xml': '<p:cmLst xmlns:p="p"><p:cm><p:text>Too long</p:text></p:cm></p:cmLst>',
+    'ppt/slideMasters/slideMaster1.xml':
+      '<p:sldMaster xmlns:p="p" xmlns:a="a"><p:sp><p:nvPr><p:ph/></p:nvPr><a:p><a:r><a:t>Click</a:t></a:r></a:p></p:sp><p:sp><a:p><a:r><a:t>Oslo S</a:t></a:r></a:p></p:sp></p:sldMaster>',
+    'ppt/commentAuthors.xml': '<p:cmAuthorLst xmlns:p="p"><p:cmAuthor id="0" name="Ada"/></p:cmAuthorLst>',
+    'ppt/comments/comment1.xml': '<p:cmLst xmlns:p="p"><p:cm authorId="0"><p:text>Too long</p:text></p:cm></p:cmLst>',
     'ppt/diagrams/data1.xml': DIAGRAM,
     'ppt/charts/chart1.xml': CHART,
   });
-  assert.equal(await readText(file), '[slide 1]\n\nYard\n\nComments:\n- Too long\n\nDiagrams:\n- Signal\n\nCharts:\n- Delays\n- May, 7');
+  assert.equal(
+    await readText(file),
+    '[slide 1]\n\nYard\n\nSlide master:\n- Oslo S\n\nComments:\n- Ada: Too long\n\nDiagrams:\n- Signal\n\nCharts:\n- Delays\n- May, 7',
+  );
 });
 
 test('reads comments of cells', async () => {
@@ -67,14 +73,35 @@ test('reads comments of cells', async () => {
   );
 });
 
+test('keeps the targets of links and the digits of long numbers', async () => {
+  const sheet = utils.aoa_to_sheet([['The plan', 123_456_789_012_345]]);
+  utils.cell_set_hyperlink(sheet['A1'], 'https://example.com/plan');
+  const book = utils.book_new();
+  utils.book_append_sheet(book, sheet, 'Plan');
+  const text = await readText(write(book, { type: 'buffer', bookType: 'xlsx' }) as Buffer);
+  assert.equal(text, '## Plan\n\n[The plan](https://example.com/plan) 123456789012345');
+});
+
+test('removes soft hyphens', async () => {
+  assert.equal(await readText(docx(paragraph('time\u00ADtable'))), 'timetable');
+});
+
+test('names the password of an Office document', async () => {
+  const head = Buffer.alloc(2_048);
+  Buffer.from('d0cf11e0a1b11ae1', 'hex').copy(head);
+  await assert.rejects(readText(head), { kind: 'unsupported' });
+  head.write('EncryptedPackage', 1_024, 'utf16le');
+  await assert.rejects(readText(head), { kind: 'encrypted', message: 'the document is protected by a password' });
+});
+
 test('reads shapes and charts of a workbook', async () => {
   const book = utils.book_new();
   utils.book_append_sheet(book, utils.aoa_to_sheet([['R10']]), 'Plan');
   const files = await readZip(new Uint8Array(write(book, { type: 'buffer', bookType: 'xlsx' }) as Buffer));
   const shape = '<xdr:wsDr xmlns:xdr="x" xmlns:a="a"><a:p><a:r><a:t>Track 3 is closed</a:t></a:r></a:p></xdr:wsDr>';
-  const more = { 'xl/drawings/drawing1.xml': shape, 'xl/charts/chart1.xml': CHART };
+  const more = { 'xl/drawings/drawing1.xml': shape, 'xl/diagrams/data1.xml': DIAGRAM, 'xl/charts/chart1.xml': CHART };
   const text = await readText(zip({ ...Object.fromEntries(files), ...more }));
-  assert.equal(text, '## Plan\n\nR10\n\nShapes:\n- Track 3 is closed\n\nCharts:\n- Delays\n- May, 7');
+  assert.equal(text, '## Plan\n\nR10\n\nShapes:\n- Track 3 is closed\n\nDiagrams:\n- Signal\n\nCharts:\n- Delays\n- May, 7');
 });
 
 test('gives a page its title, unless its text has it', async () => {

@@ -1,15 +1,19 @@
-import { findAll, parseXml } from '../text/xml.ts';
+import { findAll, localName, parseXml } from '../text/xml.ts';
 
 /** Files of an office document by their paths in the archive. */
 export type OfficeFiles = ReadonlyMap<string, Buffer>;
+
+/** Elements between the texts of a paragraph that separate words. */
+const SPACES = ['tab', 'br', 'cr'];
 
 /** The paragraphs below a node, each in one line and without empty ones. */
 export function readParagraphs(node: Parameters<typeof findAll>[0]): string[] {
   return findAll(node, 'p')
     .map((paragraph) =>
-      findAll(paragraph, 't')
-        .map((text) => text.textContent ?? '')
+      findAll(paragraph, 't', ...SPACES)
+        .map((part) => (localName(part) === 't' ? (part.textContent ?? '') : ' '))
         .join('')
+        .replaceAll(/\s+/g, ' ')
         .trim(),
     )
     .filter((text) => text !== '');

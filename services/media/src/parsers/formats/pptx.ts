@@ -18,6 +18,7 @@ export async function parsePptx(bytes: Uint8Array, { maxPages }: ParseRequest): 
     return [`[slide ${at + 1}]`, body, notes === '' ? '' : `Notes: ${notes}`].filter((part) => part !== '').join('\n\n');
   });
   parts.push(
+    ...section('Slide master', readMasters(files)),
     ...section('Comments', readComments(files)),
     ...section('Diagrams', readDiagrams(files)),
     ...section('Charts', readCharts(files)),
@@ -75,11 +76,31 @@ function isTitle(shape: XmlNode): boolean {
   return findAll(shape, 'ph').some((node) => /^(?:title|ctrTitle)$/.test(node.getAttribute?.('type') ?? ''));
 }
 
-/** Comments of presentations keep their text in elements of two kinds, by the version of the program that wrote them. */
+/** Comments with their authors. Their text is in elements of two kinds, by the version of the program that wrote them. */
 function readComments(files: OfficeFiles): string[] {
+  const authors = new Map(
+    parseParts(files, /^ppt\/(?:commentAuthors|authors)\.xml$/)
+      .flatMap((root) => findAll(root, 'cmAuthor', 'author'))
+      .map((author) => [author.getAttribute?.('id') ?? '', author.getAttribute?.('name') ?? '']),
+  );
   return parseParts(files, /^ppt\/comments\/.*\.xml$/)
-    .flatMap((root) => [...findAll(root, 'text').map(({ textContent }) => (textContent ?? '').trim()), ...readParagraphs(root)])
-    .filter((text) => text !== '');
+    .flatMap((root) => findAll(root, 'cm'))
+    .flatMap((comment) => {
+      const text = [...findAll(comment, 'text').map(({ textContent }) => (textContent ?? '').trim()), ...readParagraphs(comment)]
+        .join(' ')
+        .trim();
+      const author = authors.get(comment.getAttribute?.('authorId') ?? '') ?? '';
+      return text === '' ? [] : [author === '' ? text : `${author}: ${text}`];
+    });
+}
+
+/** Texts of masters and layouts that stand on the slides. Those of placeholders do not: a slide has its own text there, or none. */
+function readMasters(files: OfficeFiles): string[] {
+  const texts = parseParts(files, /^ppt\/slide(?:Master|Layout)s\/[^/]+\.xml$/)
+    .flatMap((root) => findAll(root, 'sp'))
+    .filter((shape) => findAll(shape, 'ph').length === 0)
+    .flatMap(readParagraphs);
+  return [...new Set(texts)];
 }
 
 function renderNotes(files: OfficeFiles, path: string): string {

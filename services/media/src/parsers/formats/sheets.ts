@@ -3,7 +3,7 @@ import type { Extracted } from '../protocol/extracted.ts';
 import type { ParseRequest } from '../protocol/protocol.ts';
 import { formatTable } from '../text/html-to-markdown.ts';
 import { readZip } from '../text/zip.ts';
-import { parseParts, readCharts, readParagraphs, section } from './office-parts.ts';
+import { parseParts, readCharts, readDiagrams, readParagraphs, section } from './office-parts.ts';
 
 const MAX_COLUMNS = 256;
 const MAX_CELLS = 200_000;
@@ -25,7 +25,7 @@ export async function parseSheets(bytes: Uint8Array, { maxPages, maxChars }: Par
     parts.push(part);
   }
   const shapes = parseParts(files, /\/drawings\/drawing\d*\.xml$/).flatMap(readParagraphs);
-  parts.push(...section('Shapes', shapes), ...section('Charts', readCharts(files)));
+  parts.push(...section('Shapes', shapes), ...section('Diagrams', readDiagrams(files)), ...section('Charts', readCharts(files)));
   return { text: parts.join('\n\n'), pageCount: names.length, truncated: names.length > maxPages };
 }
 
@@ -63,9 +63,13 @@ function readComments(sheet: WorkSheet): string[] {
   return comments;
 }
 
+/** The text of a cell as a viewer shows it, with the target of its link. Long whole numbers keep their digits. */
 function formatCell(cell: CellObject): string {
-  const text = cell.w ?? (cell.v === undefined ? '' : utils.format_cell(cell));
-  return text.replaceAll(/\s+/g, ' ').trim();
+  const shown = cell.w ?? (cell.v === undefined ? '' : utils.format_cell(cell));
+  const isRounded = typeof cell.v === 'number' && Number.isSafeInteger(cell.v) && /E\+\d+$/.test(shown);
+  const text = (isRounded ? String(cell.v) : shown).replaceAll(/\s+/g, ' ').trim();
+  const url = cell.l?.Target ?? '';
+  return /^(?:https?|mailto):/.test(url) && url !== text ? `[${text}](${url})` : text;
 }
 
 /** Removes empty columns before the first one. */

@@ -9,6 +9,8 @@ const DECLARATIONS: readonly RegExp[] = [
   /<\?xml[^>]{0,200}\bencoding\s*=\s*["']([\w.:-]{1,40})["']/i,
   /<meta[^>]{0,500}\bcharset\s*=\s*["']?\s*([\w.:-]{1,40})/i,
 ];
+/** A declaration that can be read byte by byte is wrong if it names one of these. */
+const TWO_BYTE_CHARSET = /^(?:utf-?16|unicode|csunicode|ucs-2|iso-10646-ucs-2)/i;
 const FALLBACK = 'windows-1252';
 
 /** Decodes a whole text: by its byte order mark, the given charset, its own declaration, as UTF-8 if it is valid, else by its bytes. */
@@ -23,7 +25,7 @@ export function decodeText(bytes: Uint8Array, charset?: string): string {
 
 function findDeclared(bytes: Uint8Array): string | undefined {
   const head = new TextDecoder('latin1').decode(bytes.subarray(0, DECLARATION_BYTES));
-  return DECLARATIONS.map((pattern) => pattern.exec(head)?.[1]).find((name) => name !== undefined);
+  return DECLARATIONS.map((pattern) => pattern.exec(head)?.[1]).find((name) => name !== undefined && !TWO_BYTE_CHARSET.test(name));
 }
 
 /** Returns undefined for an unknown charset, and for one that the bytes contradict. */

@@ -28,12 +28,12 @@ export function localName(node: XmlNode): string {
   return name.slice(name.indexOf(':') + 1);
 }
 
-/** All elements of a name below a node, in the order of the document. Does not recurse, because documents nest as deep as they like. */
-export function findAll(root: XmlNode, name: string): XmlNode[] {
+/** All elements of these names below a node, in the order of the document. Does not recurse, because documents nest as deep as they like. */
+export function findAll(root: XmlNode, ...names: readonly string[]): XmlNode[] {
   const found: XmlNode[] = [];
   const pending: XmlNode[] = [...root.childNodes].toReversed();
   for (let node = pending.pop(); node !== undefined; node = pending.pop()) {
-    if (localName(node) === name) found.push(node);
+    if (names.includes(localName(node))) found.push(node);
     pending.push(...[...node.childNodes].toReversed());
   }
   return found;
