@@ -1,8 +1,16 @@
 const segmenter = new Intl.Segmenter('en', { granularity: 'word' });
 
+/** Emphasis of Markdown inside of words, separators of columns, which are parts of numbers elsewhere, and soft hyphens. */
+const MARKS: readonly [RegExp, string][] = [
+  [/(?<=[\p{L}\p{N}])\*{1,4}(?=[\p{L}\p{N}])/gu, ''],
+  [/,/g, ' '],
+  [/\u00AD/g, ''],
+];
+
 /** The words of a text in lower case, in their order. */
 export function listWords(text: string): string[] {
-  return [...segmenter.segment(text.normalize('NFKC').toLowerCase())].filter(({ isWordLike }) => isWordLike).map(({ segment }) => segment);
+  const plain = MARKS.reduce((marked, [mark, replacement]) => marked.replaceAll(mark, replacement), text.normalize('NFKC').toLowerCase());
+  return [...segmenter.segment(plain)].filter(({ isWordLike }) => isWordLike).map(({ segment }) => segment);
 }
 
 /** How many words of the reference the text has. A word that occurs twice in the reference must occur twice. */
