@@ -171,7 +171,7 @@ async function dispatch(tab: Tab, params: ActParams, { session, evaluateEnabled,
 
 /** Returns the one element that the selector names. Otherwise fails at once with the reason and the next step. */
 async function locate(tab: Tab, selector: string, needs: 'visible' | 'enabled' | 'pointer'): Promise<Locator> {
-  const locator = tab.page.locator(await tab.refs.resolve(tab.page, selector));
+  const locator = await tab.refs.locate(tab.page, selector);
   const obstacle = await explainObstacle(locator, selector, needs);
   if (obstacle !== undefined) throw new ActionFailed(obstacle);
   return locator;

@@ -60,7 +60,7 @@ async function measure(
       const script = fullPage === true ? FULL_PAGE : VIEWPORT;
       return (await page.evaluate(script)) as Clip;
     }
-    const locator = page.locator(await tab.refs.resolve(page, selector));
+    const locator = await tab.refs.locate(page, selector);
     return locator.evaluate(measureElement as unknown as (element: unknown) => Clip, undefined, { timeout: timeoutMs });
   };
   try {

@@ -44,10 +44,7 @@ async function readTree(tab: Tab, selector: string | undefined, timeout: number)
     const tree: unknown =
       selector === undefined
         ? await tab.page.ariaSnapshotJSON({ mode: 'ai', timeout })
-        : await tab.page
-            .locator(await tab.refs.resolve(tab.page, selector))
-            .first()
-            .ariaSnapshotJSON({ mode: 'ai', timeout });
+        : await (await tab.refs.locate(tab.page, selector)).first().ariaSnapshotJSON({ mode: 'ai', timeout });
     return (Array.isArray(tree) ? tree : [tree]) as AriaNode[];
   } catch (error) {
     if (isTimeout(error)) throw new PageUnresponsive();

@@ -1,7 +1,15 @@
 import { ServiceError } from '@switchyard/contracts';
-import type { JSHandle, Page } from 'playwright-core';
+import type { JSHandle, Locator, Page } from 'playwright-core';
 
 const REF = /^(?:@|ref=)?(e\d{1,9})$/;
+/** The driver's separator of chained selectors, which can enter frames and use other engines than CSS. */
+const CHAIN = '>>';
+/** The driver's names of engines (`text=`, `xpath=`, `internal:role=`) and its short forms of XPath (`//a`, `..`) and text (`"Sign in"`). */
+const OTHER_ENGINE = /^\s*(?:[\w+:*-]+\s*=|\(*\s*\/\/|\.\.|["'])/;
+
+const CSS_ONLY =
+  'a selector is a reference of a snapshot or CSS, without engines such as text= or xpath=: take a snapshot and use a reference';
+const NO_CHAINS = `a selector is a reference of a snapshot or CSS, and CSS has no "${CHAIN}": take a snapshot and use a reference. Within an attribute value, write \\3e for each ">"`;
 
 export interface NewRefs {
   assign(driverRef: string): string;
@@ -12,8 +20,11 @@ export interface NewRefs {
 export interface Refs {
   /** Begins the references of a new snapshot. An element of the same document keeps its reference. */
   begin(page: Page): Promise<NewRefs>;
-  /** Returns the driver's selector of a reference or a CSS selector. Throws NOT_FOUND for a reference that is not of the current document. */
-  resolve(page: Page, selector: string): Promise<string>;
+  /**
+   * Returns the driver's locator of a reference or a CSS selector. Throws NOT_FOUND for a reference that is not of the current document, and
+   * an error that says what to write for selectors of another kind.
+   */
+  locate(page: Page, selector: string): Promise<Locator>;
   /** Whether the selector is a reference. */
   isRef(selector: string): boolean;
 }
@@ -74,16 +85,20 @@ export function createRefs(nextNumber: () => number): Refs {
       };
     },
 
-    async resolve(page, selector) {
+    async locate(page, selector) {
       const ref = REF.exec(selector)?.[1];
-      if (ref === undefined) return `css=${selector}`;
+      if (ref === undefined) {
+        if (selector.includes(CHAIN)) throw new Error(NO_CHAINS);
+        if (OTHER_ENGINE.test(selector)) throw new Error(CSS_ONLY);
+        return page.locator(`css=${selector}`);
+      }
       const driverRef = current.get(ref);
       const isStale =
         driverRef === undefined ||
         (driverRef.startsWith('f') && childNavigations !== childNavigationsAtSnapshot) ||
         !(await isSameDocument(page));
       if (isStale) throw staleRef(ref);
-      return `aria-ref=${driverRef}`;
+      return page.locator(`aria-ref=${driverRef}`);
     },
 
     isRef: (selector) => REF.test(selector),
