@@ -6,7 +6,7 @@ import { newWork } from '@switchyard/work';
 import { getBrowserKey, type BrowserDocument, type BrowserKey } from './browser-document.ts';
 import type { RunningBrowsers } from './browser-work.ts';
 import type { OwnedBrowser } from './owned-browser.ts';
-import { toError } from './start-failure.ts';
+import { NO_PLACE, toError } from './start-failure.ts';
 
 /** How long a call waits for a browser: a start, or a takeover from a killed replica. */
 const OWNER_TIMEOUT_MS = 20_000;
@@ -93,16 +93,10 @@ async function requestBrowser(
   await running.work.poll();
 }
 
-/** Withdraws the request of a browser that no replica has a place for. */
+/** Withdraws the request of a browser that no replica has a place for. Other calls that wait for it find the same reason. */
 async function giveUp(documents: ReturnType<Collection<BrowserDocument>['for']>, { browserId }: BrowserKey): Promise<ServiceError> {
-  await documents.update({ browserId, state: 'queued' }, { set: { wanted: false } });
-  return new ServiceError(
-    'RESOURCE_EXHAUSTED',
-    'All browsers are in use (browser.maxProfiles on each replica). Stop one, or repeat the call later.',
-    {
-      details: { retryable: true },
-    },
-  );
+  await documents.update({ browserId, state: 'queued' }, { set: { wanted: false, failure: NO_PLACE } });
+  return toError(NO_PLACE);
 }
 
 /** Returns 'gone' if the owner does not exist any more; undefined if it does not have the browser. The method has not run then. */

@@ -41,6 +41,13 @@ function isDriverFailure(error: unknown): boolean {
   return isPlain || /^[a-zA-Z]+\.[a-zA-Z]+: /.test(error.message);
 }
 
+/** Returns what an error of the driver says; undefined for errors of this service. */
+export function describeDriverFailure(error: unknown): string | undefined {
+  if (error instanceof PageUnresponsive) return 'it did not respond in time';
+  if (isClosed(error)) return 'it ended at once';
+  return isDriverFailure(error) ? describeFailure(error) : undefined;
+}
+
 /**
  * Converts failures of the driver that no caller caused, for example when a document is replaced while it is read: they pass, so the call
  * can be repeated. Other errors are returned unchanged.
