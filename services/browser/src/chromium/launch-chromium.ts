@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServiceError } from '@switchyard/contracts';
 import type { Browser } from 'playwright-core';
+import { registerStyledTargets } from '../sessions/styled-targets.ts';
 import { listLaunchFlags } from './launch-flags.ts';
 
 const LAUNCH_TIMEOUT_MS = 30_000;
@@ -34,7 +35,8 @@ export async function launchChromium({ program, proxy }: LaunchOptions): Promise
     const shell = ['/bin/sh', '-c', SCRIPT, 'browser', program, folder, ...listLaunchFlags(join(folder, 'profile'), proxy)];
     const asUser = ['setpriv', `--reuid=${userId}`, `--regid=${userId}`, '--clear-groups', '--no-new-privs', '--', ...shell];
     const [command = '', ...args] = isRoot ? ['/usr/bin/env', ...asUser] : shell;
-    const { chromium } = await import('playwright-core');
+    const { chromium, selectors } = await import('playwright-core');
+    await registerStyledTargets(selectors);
     return await chromium.launch({
       executablePath: command,
       args,

@@ -1,12 +1,15 @@
 import { ServiceError, type Params, type Result } from '@switchyard/contracts';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import type { Tab } from '../sessions/tab.ts';
 import { describeFailure, isClosed, isTimeout, PageUnresponsive, withDeadline } from '../sessions/deadline.ts';
+import { findStyledTargets, type StyledTarget } from '../sessions/styled-targets.ts';
 import { readTitle } from './read-title.ts';
 import { renderSnapshot, type AriaNode } from './render-snapshot.ts';
+import { placeStyledTargets } from './place-styled-targets.ts';
 
 /** Characters of the line that says how much is missing. */
 const NOTICE_CHARS = 160;
+const ROOT_TIMEOUT_MS = 1_000;
 
 export interface SnapshotOptions {
   params: Params<'browser.snapshot'>;
@@ -39,13 +42,17 @@ export async function takeSnapshot(tab: Tab, { params, maxChars, timeoutMs }: Sn
   };
 }
 
-async function readTree(tab: Tab, selector: string | undefined, timeout: number): Promise<AriaNode[]> {
+async function readTree(tab: Tab, selector: string | undefined, timeout: number): Promise<(AriaNode | string)[]> {
+  const { page } = tab;
   try {
-    const tree: unknown =
-      selector === undefined
-        ? await tab.page.ariaSnapshotJSON({ mode: 'ai', timeout })
-        : await (await tab.refs.locate(tab.page, selector)).first().ariaSnapshotJSON({ mode: 'ai', timeout });
-    return (Array.isArray(tree) ? tree : [tree]) as AriaNode[];
+    if (selector === undefined) {
+      const tree = page.ariaSnapshotJSON({ mode: 'ai', timeout });
+      const styled = findStyledTargets(page); // after the request for the tree, which it must not delay
+      return placeStyledTargets(toNodes(await tree), await styled.collect());
+    }
+    const locator = (await tab.refs.locate(page, selector)).first();
+    const tree: unknown = await locator.ariaSnapshotJSON({ mode: 'ai', timeout });
+    return placeStyledTargets(toNodes(tree), await findWithin(page, locator));
   } catch (error) {
     if (isTimeout(error)) throw new PageUnresponsive();
     if (isClosed(error) || error instanceof ServiceError) throw error;
@@ -53,8 +60,16 @@ async function readTree(tab: Tab, selector: string | undefined, timeout: number)
   }
 }
 
+const toNodes = (tree: unknown): AriaNode[] => (Array.isArray(tree) ? tree : [tree]) as AriaNode[];
+
+async function findWithin(page: Page, locator: Locator): Promise<StyledTarget[]> {
+  await using element = await locator.elementHandle({ timeout: ROOT_TIMEOUT_MS }).catch(() => null);
+  const frame = await element?.ownerFrame();
+  return element && frame ? findStyledTargets(page, { element, frame }).collect() : [];
+}
+
 /** Returns the refs of password fields. Pages without such fields cost one question per frame. */
-async function findPasswords(page: Page, nodes: readonly AriaNode[]): Promise<ReadonlySet<string>> {
+async function findPasswords(page: Page, nodes: readonly (AriaNode | string)[]): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
   const candidates = listFilledFields(nodes);
   await Promise.all(

@@ -1,5 +1,6 @@
 import { ServiceError } from '@switchyard/contracts';
 import type { JSHandle, Locator, Page } from 'playwright-core';
+import { parseStyledRef } from './styled-targets.ts';
 
 const REF = /^(?:@|ref=)?(e\d{1,9})$/;
 /** The driver's separator of chained selectors, which can enter frames and use other engines than CSS. */
@@ -98,7 +99,8 @@ export function createRefs(nextNumber: () => number): Refs {
         (driverRef.startsWith('f') && childNavigations !== childNavigationsAtSnapshot) ||
         !(await isSameDocument(page));
       if (isStale) throw staleRef(ref);
-      return page.locator(`aria-ref=${driverRef}`);
+      const styled = parseStyledRef(page, driverRef);
+      return styled ? styled.frame.locator(styled.selector) : page.locator(`aria-ref=${driverRef}`);
     },
 
     isRef: (selector) => REF.test(selector),
