@@ -93,9 +93,9 @@ export async function startIngest(deps: IngestDeps): Promise<Ingest> {
         if (rows > 0) count('recovered', rows);
         if (rows > 0) logger.info({ rows, list }, 'recovered usage whose events were lost with the event log');
         done.push(list);
-        const isComplete = done.length === USAGE_LISTS.length;
         // A replica that died may have stored rows of the lost log after another one had folded them.
-        if (isComplete && previous) await foldRest(deps, previous);
+        if (previous) await foldRest(deps, previous);
+        const isComplete = done.length === USAGE_LISTS.length;
         const change = isComplete ? { unset: RECOVERY_FIELDS } : { set: { recovered: done } };
         await stored.update({ name: POSITION, log, recoverFrom: since }, change);
       } catch (err) {
