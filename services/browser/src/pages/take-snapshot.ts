@@ -65,7 +65,9 @@ const toNodes = (tree: unknown): AriaNode[] => (Array.isArray(tree) ? tree : [tr
 async function findWithin(page: Page, locator: Locator): Promise<StyledTarget[]> {
   await using element = await locator.elementHandle({ timeout: ROOT_TIMEOUT_MS }).catch(() => null);
   const frame = await element?.ownerFrame();
-  return element && frame ? findStyledTargets(page, { element, frame }).collect() : [];
+  if (!element || !frame) return [];
+  // The handle must not be disposed before the search has ended.
+  return await findStyledTargets(page, { element, frame }).collect();
 }
 
 /** Returns the refs of password fields. Pages without such fields cost one question per frame. */
