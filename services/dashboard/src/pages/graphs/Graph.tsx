@@ -1,4 +1,4 @@
-import { lazy, Suspense } from 'react';
+import { lazy, Suspense, useEffect } from 'react';
 import { CopyAs } from '../../parts/CopyAs.tsx';
 import { formatDuration, formatTime } from '../../parts/format.ts';
 import { Loaded } from '../../parts/Loaded.tsx';
@@ -7,11 +7,14 @@ import { useCall } from '../../parts/use-call.ts';
 import { GraphActions } from './GraphActions.tsx';
 import { NodeList } from './NodeList.tsx';
 
-const Picture = lazy(async () => ({ default: (await import('./Picture.tsx')).Picture }));
+const loadPicture = () => import('./Picture.tsx');
+const Picture = lazy(async () => ({ default: (await loadPicture()).Picture }));
 
 /** One graph: its latest run as a picture, and the same nodes as a list for keyboards and screen readers. */
 export function Graph({ graphId }: { graphId: string }) {
   const status = useCall('graph.status', { graphId }, ['graph:started', 'graph:node_updated', 'graph:completed']);
+  // The scripts of the picture arrive while the graph is read.
+  useEffect(() => void loadPicture(), []);
   return (
     <Section title="Graph" needs={['graph.status']}>
       <Loaded query={status}>
