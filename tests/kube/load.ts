@@ -3,6 +3,7 @@ import { createClient, type Client } from '@switchyard/client';
 import { retryUnavailable } from './retry.ts';
 import { startStreams, type StreamsResult } from './streams.ts';
 
+/** Sessions that have a turn at any time, unless a test asks for fewer. */
 const SESSIONS = 8;
 /** The streams create sessions without end, so a call that lists all of them would become slower with time. */
 const LISTED_SESSIONS = 10;
@@ -26,12 +27,13 @@ export interface LoadOptions {
   url: string;
   token: string;
   callsPerSecond: number;
+  sessions?: number;
   /** Prefix of the sessions. */
   name: string;
 }
 
 /** Starts the load. One of its calls per session is a turn; the rest of the rate are short calls. */
-export function startLoad({ url, token, callsPerSecond, name }: LoadOptions): Load {
+export function startLoad({ url, token, callsPerSecond, sessions = SESSIONS, name }: LoadOptions): Load {
   const client = createClient({ url, token });
   const streams = startStreams({ url, token, name });
   const sent = new Map<string, string[]>();
@@ -64,7 +66,7 @@ export function startLoad({ url, token, callsPerSecond, name }: LoadOptions): Lo
     }
   };
 
-  for (let n = 0; n < SESSIONS; n++) start(converse(`${name}-${n}`));
+  for (let n = 0; n < sessions; n++) start(converse(`${name}-${n}`));
   const timer = setInterval(
     () => start(measure(() => client.call('session.list', { kind: 'dm', limit: LISTED_SESSIONS }))),
     1_000 / callsPerSecond,

@@ -119,7 +119,7 @@ function readEvents(client: Client): EventReader {
 
   const accept = (event: SystemEvent): void => {
     connected.resolve();
-    if (event.type === 'reset') throw new Error(`events were lost: the stream was reset, ${event.reason}`);
+    if (event.type === 'reset') throw new Error(`events were lost: the stream was reset, ${JSON.stringify(event)}`);
     if (event.type !== 'event') return;
     // An event without an id of its own reports progress. The log does not keep it, and its `id` is that of the event before it.
     if (progressEvents.has(event.name)) return;
