@@ -1,8 +1,10 @@
 import type { ElementHandle, Frame, Page, Selectors } from 'playwright-core';
 import { withDeadline } from './deadline.ts';
 
-/** Time that a frame has after the snapshot has arrived. A frame that does not answer has no such targets. */
-const ANSWER_TIMEOUT_MS = 500;
+/** Time that the frame of a page or of a root has after the snapshot has arrived. A frame that does not answer has no such targets. */
+const ANSWER_TIMEOUT_MS = 2_000;
+/** Child frames that never answer are common, and must not delay each snapshot for long. */
+const CHILD_ANSWER_TIMEOUT_MS = 1_000;
 /** Name of the selector engine. Callers cannot use it, because their selectors are references or CSS. */
 const ENGINE = 'switchyard-styled';
 
@@ -160,7 +162,7 @@ export interface StyledTargetSearch {
 
 /** Begins the search in all frames, or in one element. */
 export function findStyledTargets(page: Page, root?: { element: ElementHandle; frame: Frame }): StyledTargetSearch {
-  const searched = root ? [root.frame] : page.frames();
+  const searched = root ? [root.frame] : page.frames(); // the main frame is the first one
   const searches = searched.map(async (frame) => {
     const describe = describeElements as unknown as (elements: unknown[], within: unknown) => ReturnType<typeof describeElements>;
     const described = await frame.locator(`${ENGINE}=all`).evaluateAll(describe, root?.element ?? null);
@@ -171,7 +173,9 @@ export function findStyledTargets(page: Page, root?: { element: ElementHandle; f
   for (const search of searches) search.catch(() => undefined);
   return {
     async collect() {
-      const results = await Promise.all(searches.map((search) => withDeadline(search, ANSWER_TIMEOUT_MS).catch(() => [])));
+      const results = await Promise.all(
+        searches.map((search, at) => withDeadline(search, at === 0 ? ANSWER_TIMEOUT_MS : CHILD_ANSWER_TIMEOUT_MS).catch(() => [])),
+      );
       return results.flat();
     },
   };
