@@ -55,8 +55,16 @@ export const BUILT = listBuiltServices();
 /** Time for all services to start on a busy machine. */
 const START_TIMEOUT_MS = 60_000;
 
+export interface StartOneOptions {
+  data: string;
+  ready: RegExp;
+  /** The repository with the program, this one by default. */
+  repository?: string;
+  env?: Readonly<Record<string, string>>;
+}
+
 /** Starts a service in a process of its own with its NATS user. */
-export function startOne(server: NatsServer, service: string, options: { data: string; ready: RegExp }): Promise<StartedProcess> {
+export function startOne(server: NatsServer, service: string, options: StartOneOptions): Promise<StartedProcess> {
   const env = {
     HOME: options.data,
     SWITCHYARD_DATA: options.data,
@@ -64,8 +72,9 @@ export function startOne(server: NatsServer, service: string, options: { data: s
     SWITCHYARD_PORT: '0',
     SWITCHYARD_TOKEN: TOKEN,
     ...busEnv(server, service),
+    ...options.env,
   };
-  return startProcess([process.execPath, `${root}services/${service}/src/main.ts`], {
+  return startProcess([process.execPath, `${options.repository ?? root}services/${service}/src/main.ts`], {
     env,
     ready: options.ready,
     timeoutMs: START_TIMEOUT_MS,

@@ -56,8 +56,8 @@ export async function copyOfTheTree(): Promise<Copy> {
   return { ...copy, [Symbol.asyncDispose]: dir[Symbol.asyncDispose] };
 }
 
-/** Links the installed packages into the copy; our own packages are those of the copy. */
-function linkPackages(path: string): void {
+/** Links the installed packages into a copy; our own packages are those of the copy. */
+export function linkPackages(path: string): void {
   const [here, there] = [join(root, 'node_modules'), join(path, 'node_modules')];
   mkdirSync(join(there, '@switchyard'), { recursive: true });
   for (const name of readdirSync(here)) {
