@@ -10,7 +10,7 @@ const EXTRAS: Readonly<Record<string, string>> = {
   'application/vnd.openxmlformats-officedocument.presentationml.presentation': '.slide-master-content, .slide-note-header',
 };
 
-/** What Tika reads in a file. */
+/** The text that Tika reads from a file. */
 export interface ReferenceText {
   /** The text of the document, and of all documents inside of it. */
   all: string;

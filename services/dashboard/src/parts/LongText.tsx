@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import { download } from './download.ts';
 import { formatCount } from './format.ts';
-import { Markdown } from './Markdown.tsx';
+import { Markdown } from './markdown/Markdown.tsx';
 
 /** Characters of a text that are shown at first. A browser lays out a text of some megabytes for seconds. */
 const PREVIEW_CHARS = 10_000;

@@ -49,14 +49,24 @@ export async function call<N extends CallableName>(method: N, params: CallParams
 
 /** Reads a public route as JSON. */
 export async function read<T>(path: string, signal?: AbortSignal): Promise<T> {
-  const response = await fetch(path, {
-    headers: { authorization: `Bearer ${getToken()?.token ?? ''}` },
-    ...(signal === undefined ? {} : { signal }),
-  });
-  if (response.status === 401) signOut();
+  const response = await request(path, signal);
   // A gateway that is not ready reports its services with 503.
   if (!response.ok && response.status !== 503) throw new RouteError(path.replace(/\?.*/, ''), response.status);
   return (await response.json()) as T;
+}
+
+/** Reads a public route as bytes. */
+export async function readBlob(path: string, signal?: AbortSignal): Promise<Blob> {
+  const response = await request(path, signal);
+  if (!response.ok) throw new RouteError(path, response.status);
+  return response.blob();
+}
+
+async function request(path: string, signal: AbortSignal | undefined): Promise<Response> {
+  const headers = { authorization: `Bearer ${getToken()?.token ?? ''}` };
+  const response = await fetch(path, { headers, ...(signal === undefined ? {} : { signal }) });
+  if (response.status === 401) signOut();
+  return response;
 }
 
 export function isSignedOut(error: unknown): boolean {

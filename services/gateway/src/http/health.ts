@@ -11,7 +11,7 @@ function createProbeOptions(summary: string, schema: z.ZodType, answers: RouteDo
   return { config: { doc: { open: true, summary, responses: { 200: { description: 'The check passes.', schema }, ...answers } } } };
 }
 
-/** A service that seems to be down is asked again and gets so long for its answer, because its replicas may be busy. */
+/** Response window in milliseconds of the second discovery, which follows when a service did not answer the first. Its replicas may be busy. */
 const BUSY_WINDOW_MS = 1_000;
 
 interface HealthOptions {

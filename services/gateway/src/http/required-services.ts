@@ -5,7 +5,7 @@ import type { HealthReporter } from '@switchyard/service-kit';
 /** Poll intervals: normal, and while a service is missing. */
 const POLL_INTERVAL_MS = 3_000;
 const MISSING_POLL_INTERVAL_MS = 500;
-/** Responses are awaited so long while a service has not answered. */
+/** Time in milliseconds that a poll waits for services that have not answered. */
 const RESPONSE_WINDOW_MS = 1_000;
 /**
  * How long a service must be silent before it counts as missing. On a busy machine a replica answers late, or this process reads the answers

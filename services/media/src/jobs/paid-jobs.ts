@@ -21,7 +21,7 @@ export interface JobContext {
   signal: AbortSignal;
 }
 
-/** What makes the result of each kind. The result is stored, so large bytes belong into a blob. */
+/** The function for each kind of job that makes its result. The result is stored, so large bytes belong into a blob. */
 export type JobMakers = Readonly<Record<JobKind, (params: Fields, context: JobContext) => Promise<Fields>>>;
 
 export interface PaidJobsDeps {

@@ -17,7 +17,7 @@ export interface ConversationAddress {
   sessionKey: string;
 }
 
-/** What this tab knows about a conversation. */
+/** The state of a conversation in this tab. */
 export interface Conversation {
   /** Messages from before this tab opened the conversation, oldest first. */
   restored: CallResult<'session.history'>['messages'];

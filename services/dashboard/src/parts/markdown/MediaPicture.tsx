@@ -1,18 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { getToken } from '../session/browser-token.ts';
-import { RouteError } from '../session/route-error.ts';
+import { readBlob } from '../../session/client.ts';
 
 /** A picture that the gateway stores. The browser sends no token with an image, so that the page reads it. */
 export function MediaPicture({ path, description }: { path: string; description: string }) {
   const picture = useQuery({
     queryKey: ['picture', path],
     staleTime: Infinity,
-    queryFn: async ({ signal }) => {
-      const response = await fetch(path, { headers: { authorization: `Bearer ${getToken()?.token ?? ''}` }, signal });
-      if (!response.ok) throw new RouteError(path, response.status);
-      return response.blob();
-    },
+    queryFn: ({ signal }) => readBlob(path, signal),
   });
   const source = useObjectUrl(picture.data);
   if (source === undefined) return <span>[{description === '' ? 'picture' : description}]</span>;

@@ -1,7 +1,7 @@
 /** A link of a text from outside. */
 export interface OutsideLink {
   href: string;
-  /** Where the link leads, as a reader sees it. */
+  /** The host of the link, or the address of a `mailto:` link. */
   host: string;
 }
 
