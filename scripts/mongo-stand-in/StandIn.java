@@ -1,6 +1,11 @@
+import de.bwaldvogel.mongo.MongoCollection;
+import de.bwaldvogel.mongo.MongoDatabase;
 import de.bwaldvogel.mongo.MongoServer;
 import de.bwaldvogel.mongo.MongoVersion;
+import de.bwaldvogel.mongo.backend.CollectionOptions;
+import de.bwaldvogel.mongo.backend.CursorRegistry;
 import de.bwaldvogel.mongo.backend.h2.H2Backend;
+import de.bwaldvogel.mongo.backend.h2.H2Database;
 import de.bwaldvogel.mongo.bson.Document;
 import de.bwaldvogel.mongo.exception.MongoServerError;
 import io.netty.channel.Channel;
@@ -8,6 +13,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import org.h2.mvstore.MVMap;
 import org.h2.mvstore.MVStore;
 
 /**
@@ -53,6 +59,27 @@ public final class StandIn {
                 throw new MongoServerError(18, "AuthenticationFailed", "Authentication failed.");
             }
             return super.handleCommand(channel, database, command, query).cloneDeeply();
+        }
+
+        @Override
+        protected MongoDatabase openOrCreateDatabase(String name) {
+            return new Database(name, getCursorRegistry());
+        }
+
+        /** A database whose collections use their indexes. The names of its maps are those of the base class. */
+        private final class Database extends H2Database {
+            Database(String name, CursorRegistry cursors) {
+                super(name, getMvStore(), cursors);
+            }
+
+            /** Called by the constructor of the base class. */
+            @Override
+            protected MongoCollection<Object> openOrCreateCollection(String name, CollectionOptions options) {
+                String namespace = getFullCollectionNamespace(name);
+                MVMap<Object, Document> documents = getMvStore().openMap("databases." + namespace);
+                MVMap<String, Object> metadata = getMvStore().openMap("meta." + namespace);
+                return new IndexedCollection(this, name, options, documents, metadata, cursorRegistry);
+            }
         }
     }
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Puts the stand-in for MongoDB into the directory it is given: its jars, checked, and its class, compiled. Once.
+# Puts the stand-in for MongoDB into the directory it is given: its jars, checked, and its classes, compiled. Once.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 target=$1
@@ -25,5 +25,5 @@ mvn -q -B -f "$here/pom.xml" org.apache.maven.plugins:maven-dependency-plugin:3.
 (cd "$new/lib" && sha256sum --quiet --strict -c "$here/checksums.sha256" >&2)
 listed=$(wc -l <"$here/checksums.sha256")
 [ "$(find "$new/lib" -type f | wc -l)" -eq "$listed" ] || { echo 'more jars came than checksums.sha256 lists' >&2; exit 1; }
-javac -cp "$new/lib/*" -d "$new/classes" "$here/StandIn.java"
+javac -cp "$new/lib/*" -d "$new/classes" "$here"/*.java
 mv "$new" "$target"
