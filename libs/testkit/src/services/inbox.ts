@@ -23,8 +23,10 @@ export function createInbox(explain: () => string): Inbox {
   return {
     add(name, payload) {
       const first = waiting.get(name)?.shift();
-      if (first) first.resolve(payload);
-      else arrived.set(name, [...(arrived.get(name) ?? []), payload]);
+      if (first) return first.resolve(payload);
+      const payloads = arrived.get(name);
+      if (payloads) payloads.push(payload);
+      else arrived.set(name, [payload]);
     },
     async next<T>(name: string): Promise<T> {
       const keptItems = arrived.get(name);
