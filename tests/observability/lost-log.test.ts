@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { cpSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
+import { collect } from '@switchyard/telemetry';
 import { startUpstream, tempDir, type TestService, type Upstream } from '@switchyard/testkit';
 import { recordCollection } from '../../services/observability/src/documents/collections.ts';
 import { sendTurn, startBilled, TOKENS_PER_CALL, USAGE, waitForCalls } from './billed.ts';
+import { waitUntil } from './observed-sessions.ts';
 
 const isObservability = (path: string): boolean => basename(path).startsWith('observability');
 
@@ -19,6 +21,12 @@ async function countRecovered({ host }: TestService): Promise<number> {
   }
 }
 
+/** Counts the documents of sessions whose events are published or still marked as pending. */
+function countPending(): number {
+  const points = collect().find(({ name }) => name === 'switchyard.store.outbox')?.points ?? [];
+  return points.reduce((sum, point) => sum + ('value' in point && point.labels.includes('sessions') ? point.value : 0), 0);
+}
+
 /** Copies the data of a process that is killed after sessions has published events which observability has not stored. */
 async function loseEvents(upstream: Upstream, from: string, to: string): Promise<void> {
   await using app = await startBilled(upstream, from);
@@ -27,6 +35,8 @@ async function loseEvents(upstream: Upstream, from: string, to: string): Promise
   cpSync(from, to, { recursive: true });
   for (let n = 3; n < 7; n += 1) await sendTurn(app, n);
   await waitForCalls(app, 7);
+  // The marks are removed after a delay. The next process would publish marked events again, so that they would not be lost.
+  await waitUntil(async () => countPending() === 0, 'the outbox of sessions');
   cpSync(from, to, { recursive: true, filter: (path) => !isObservability(path) });
 }
 
