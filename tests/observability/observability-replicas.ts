@@ -83,7 +83,7 @@ export async function watchIngest({ bus, store }: Servers): Promise<AsyncDisposa
   };
 }
 
-/** Sets the position of the ingest back to the start of the log, as after a restored backup, and resolves when the log is read again. */
+/** Sets the position of the ingest back to the start of the log, as after a restored backup, and resolves when its first page is read again. */
 export async function replayLog({ store }: Servers): Promise<void> {
   const documents = await openStore(store, { service: 'observability' });
   try {
