@@ -4,6 +4,9 @@ import { ServiceError } from '@switchyard/contracts';
 import type { WorkOptions } from './index.ts';
 import { a, isFenced, newJob, openWork, unavailable, type Job, type OpenStore } from './work.fixture.ts';
 
+/** Documents that are due when a service starts. */
+const BACKLOG = 20;
+
 export function workContract(store: string, open: OpenStore): void {
   test(`${store}: ends a document once and emits its event with the final write`, async (t) => {
     const { store: opened, jobs, replica } = await openWork(t, open);
@@ -75,6 +78,44 @@ export function workContract(store: string, open: OpenStore): void {
       assert.ok(clock.now - killedAt <= 10_000, 'the replica polls again too late');
       task();
     }
+  });
+
+  test(`${store}: startDue returns before the first document of a backlog starts, and poll after the last one`, async (t) => {
+    const { replica } = await openWork(t, open);
+    const resume = Promise.withResolvers<void>();
+    for (const operation of ['startDue', 'poll'] as const) {
+      const started = new Set<string>();
+      const all = Promise.withResolvers<void>();
+      const run: WorkOptions<Job>['run'] = async ({ document }) => {
+        if (started.add(document.jobId).size === BACKLOG) all.resolve();
+        await resume.promise;
+        return { end: 'done' };
+      };
+      const work = replica(operation, run, { capacity: () => BACKLOG });
+      for (let n = 0; n < BACKLOG; n += 1) await work.add(a, newJob(`${operation}-${n}`));
+      const returned: unknown = work[operation]();
+      await returned;
+      assert.equal(started.size, operation === 'poll' ? BACKLOG : 0);
+      await all.promise;
+    }
+    resume.resolve();
+  });
+
+  test(`${store}: a failure of startDue is repeated by the timer`, async (t) => {
+    const { failures, replica } = await openWork(t, open);
+    const timer = Promise.withResolvers<() => void>();
+    const started = Promise.withResolvers<string>();
+    const run: WorkOptions<Job>['run'] = async ({ document }) => {
+      started.resolve(document.jobId);
+      return { end: 'done' };
+    };
+    const work = replica('one', run, { after: (_ms, task) => (timer.resolve(task), () => undefined) });
+    await work.add(a, newJob('1'));
+    failures.push('before');
+    work.startDue();
+    (await timer.promise)();
+    assert.equal(await started.promise, '1');
+    assert.equal(failures.length, 0);
   });
 
   test(`${store}: runs a document again if a wake arrives before it parks`, async (t) => {
