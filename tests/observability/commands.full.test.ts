@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import { startUpstream } from '@switchyard/testkit';
+import { startUpstream, tempDir } from '@switchyard/testkit';
 import { command, startEmbedded, type Running } from '../e2e/embedded.ts';
 import { call } from '../e2e/exchange.ts';
 import { waitUntil } from './observed-sessions.ts';
@@ -17,7 +19,22 @@ async function run(product: Running, ...words: string[]): Promise<string> {
   return stdout;
 }
 
-test('explain, fleet, top, trace and cost report the turns of a running server', { timeout: 300_000 }, async () => {
+/** Records a turn into a folder and replays the folder, before and after the recording is changed. */
+async function replayFolder(product: Running, turnId: string): Promise<void> {
+  await using directory = await tempDir();
+  const dir = join(directory.path, 'turns');
+  await run(product, 'replay', dir, '--record', turnId);
+  assert.match(await run(product, 'replay', dir), /turn_\w+\.json +equal/);
+  const file = join(dir, `${turnId}.json`);
+  const recording = JSON.parse(readFileSync(file, 'utf8')) as { tools: object[] };
+  writeFileSync(file, JSON.stringify({ ...recording, tools: [...recording.tools, { name: 'old_tool', digest: '000000000000' }] }));
+  const { code, stdout, stderr } = await command(product, 'replay', dir);
+  assert.equal(code, 1);
+  assert.match(stdout, /step 0, tools\.old_tool: expected 000000000000, got not offered/);
+  assert.match(stderr, /1 of 1 recorded turns differ/);
+}
+
+test('explain, fleet, top, trace, cost and replay report the turns of a running server', { timeout: 300_000 }, async () => {
   await using upstream = await startUpstream({ kind: 'text', text: 'yes', usage: USAGE });
   const local = { type: 'openai-compatible', baseUrl: upstream.url, models: [{ id: 'm', cost: COST }] };
   const agent = { provider: 'local', model: 'm', sdkRetry: { enabled: false, maxRetries: 0 } };
@@ -52,4 +69,6 @@ test('explain, fleet, top, trace and cost report the turns of a running server',
   const traces = await run(product, 'trace', '--where', 'error');
   assert.match(traces, /PROVIDER_RATE_LIMITED +default:.*:limited\n$/);
   assert.equal(traces.trim().split('\n').length, 1);
+  const [, turnId = assert.fail('no turn of the session')] = /(turn_\w+) .*:one\n/.exec(await run(product, 'trace')) ?? [];
+  await replayFolder(product, turnId);
 });
