@@ -51,7 +51,7 @@ ${Object.entries(PROCESS_VARIABLE_HELP)
 | \`SECRETS_MASTER_KEY\` | none; \`make cluster\` makes one | encrypts the values of \`env.set\`: 32 random bytes (\`openssl rand -hex 32\`), for the secrets service only. Without it, one-process installations store them in a file in the data directory |
 | \`SECRETS_MASTER_KEY_PREVIOUS\` | none | the previous key, until all replicas have started with the new one |
 | \`OPENAI_BASE_URL\` | | base URL of the provider \`openai\` |
-| \`OTEL_EXPORTER_OTLP_ENDPOINT\` and other OpenTelemetry variables | | traces and metrics; off by default ([monitoring](../guide/monitoring.md)) |
+| \`OTEL_EXPORTER_OTLP_ENDPOINT\` and other OpenTelemetry variables | | traces, metrics and events of model calls; off by default ([monitoring](../guide/monitoring.md)) |
 
 A variable with a secret accepts a file name instead: \`SWITCHYARD_TOKEN_FILE\`, \`OPENAI_API_KEY_FILE\`.
 

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { startCollector, startUpstream, type Collector, type ReceivedSpan, type Upstream } from '@switchyard/testkit';
+import { startCollector, startUpstream, type Collector, type ReceivedEvent, type ReceivedSpan, type Upstream } from '@switchyard/testkit';
 import { startCluster, TOKEN, type Cluster } from './processes.ts';
 
 const NATS_OFF = process.env['SWITCHYARD_TEST_NATS'] === 'off' && 'SWITCHYARD_TEST_NATS=off';
 const PARENT = '00f067aa0ba902b7';
+/** Severity numbers of OpenTelemetry. */
+const INFO = 9;
+const WARN = 13;
 
 describe('separate processes over NATS, with a collector', { skip: NATS_OFF, timeout: 110_000 }, () => {
   const stack = new AsyncDisposableStack();
@@ -15,7 +18,9 @@ describe('separate processes over NATS, with a collector', { skip: NATS_OFF, tim
   before(async () => {
     collector = stack.use(await startCollector());
     upstream = stack.use(await startUpstream());
-    cluster = stack.use(await startCluster({ ...collector.env, OPENAI_BASE_URL: upstream.url, OPENAI_API_KEY: 'sk-none' }));
+    cluster = stack.use(
+      await startCluster({ ...collector.env, OTEL_LOGS_EXPORTER: 'otlp', OPENAI_BASE_URL: upstream.url, OPENAI_API_KEY: 'sk-none' }),
+    );
   });
   after(() => stack.disposeAsync());
 
@@ -70,6 +75,13 @@ describe('separate processes over NATS, with a collector', { skip: NATS_OFF, tim
     for (const name of ['gen_ai.usage.input_tokens', 'gen_ai.usage.output_tokens', 'gen_ai.response.time_to_first_chunk'])
       assert.ok(Number(attributes[name]) > 0, name);
     assert.equal(upstream.requests.at(-1)?.headers['traceparent'], `00-${trace}-${chat.spanId}-01`, 'the provider can go on with it');
+    await collector.until(() => collector.events.some(({ traceId }) => traceId === trace));
+    const events = collector.events.filter(({ traceId }) => traceId === trace);
+    assert.deepEqual(
+      events.map(({ service, name, spanId, severity }) => [service, name, spanId, severity]),
+      [['sessions', 'gen_ai.client.inference.operation.details', chat.spanId, INFO]],
+    );
+    assert.deepEqual(events[0]?.attributes, attributes, 'the event repeats the span and contains no text');
   });
 
   test('a streamed /v1 completion without storage is one trace', async () => {
@@ -103,7 +115,14 @@ describe('separate processes over NATS, with a collector', { skip: NATS_OFF, tim
     ])
       assert.deepEqual([line['traceId'], line['turnId']], [trace, error.data.turnId], JSON.stringify(line));
     await collector.until(() => ended(trace, 'edge agent.execute'));
-    assert.equal(collector.spans.find((span) => span.traceId === trace && span.name.startsWith('chat '))?.failed, true);
+    const chat = collector.spans.find((span) => span.traceId === trace && span.name.startsWith('chat '));
+    assert.equal(chat?.failed, true);
+    const isException = ({ traceId, name }: ReceivedEvent): boolean => traceId === trace && name === 'gen_ai.client.operation.exception';
+    await collector.until(() => collector.events.some(isException));
+    const exception = collector.events.find(isException);
+    assert.deepEqual([exception?.spanId, exception?.severity], [chat.spanId, WARN]);
+    assert.equal(exception?.attributes['exception.type'], 'PROVIDER_REJECTED');
+    assert.equal(exception?.attributes['gen_ai.provider.name'], 'openai');
   });
 
   test('exports metrics to the same collector under OpenTelemetry names', async () => {

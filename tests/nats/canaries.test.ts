@@ -83,7 +83,7 @@ test('no secret appears on the bus, in logs, traces, metrics, events or answers'
   answers.push(await app.bus.call('config.read', {}), await app.bus.call('config.get', {}), await app.bus.call('env.list', {}));
   await app.nextEvent('secret:accessed');
   await tap.drain();
-  const [spans, metrics] = await collected.told();
+  const [spans, metrics, events] = await collected.told();
 
   assert.ok(receivedMessages.filter((line) => line.includes('secrets.resolve')).length >= COUNT, 'the tap hears the asking');
   assert.ok(
@@ -92,9 +92,10 @@ test('no secret appears on the bus, in logs, traces, metrics, events or answers'
   );
   assert.ok(spans.includes('models.test') && spans.includes('gen_ai'), 'and there are spans of the calls and of the models');
   assert.ok(metrics.includes('gen_ai.client.operation.duration'), 'and metrics');
+  assert.ok(events.includes('gen_ai.client.operation.exception'), 'and events of failed calls');
   const { subject } = callables.get('env.set') ?? assert.fail();
   assert.ok(receivedMessages.filter((line) => line.startsWith(subject)).length >= 2 * told.length, 'and the setting of secrets');
-  const places = { bus: receivedMessages.join('\n'), log: lines.join(''), answers: JSON.stringify(answers), spans, metrics };
+  const places = { bus: receivedMessages.join('\n'), log: lines.join(''), answers: JSON.stringify(answers), spans, metrics, events };
   for (const [location, text] of Object.entries(places))
     for (const value of [...canaries, ...told, ...minted])
       for (const form of [value, Buffer.from(value).toString('base64').slice(0, 30), encodeURIComponent(value)])
@@ -128,7 +129,7 @@ async function started() {
   return { url: server.url, [Symbol.asyncDispose]: () => server.stop() };
 }
 
-/** Enables traces and metrics in this process and records the exported bytes. */
+/** Enables traces, metrics and events in this process and records the exported bytes. */
 async function collecting() {
   const sent = new Map<string, string>();
   const server = createServer((request, response) => {
@@ -143,11 +144,12 @@ async function collecting() {
   // The exporters read the process environment.
   process.env['OTEL_EXPORTER_OTLP_ENDPOINT'] = `http://127.0.0.1:${port}`;
   process.env['OTEL_EXPORTER_OTLP_PROTOCOL'] = 'http/json';
+  process.env['OTEL_LOGS_EXPORTER'] = 'otlp';
   const telemetry = await startTelemetry(process.env, { service: 'canaries' });
   return {
-    async told(): Promise<[spans: string, metrics: string]> {
+    async told(): Promise<[spans: string, metrics: string, events: string]> {
       await telemetry.shutdown();
-      return [sent.get('/v1/traces') ?? '', sent.get('/v1/metrics') ?? ''];
+      return [sent.get('/v1/traces') ?? '', sent.get('/v1/metrics') ?? '', sent.get('/v1/logs') ?? ''];
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

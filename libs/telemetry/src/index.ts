@@ -8,6 +8,7 @@ export { prometheusLabel, prometheusName, type MetricDefinition } from './metric
 export { exposition, EXPOSITION_TYPE } from './metrics/prometheus-exposition.ts';
 export { collect, counter, histogram, observe, type Counter, type Histogram } from './metrics/instruments.ts';
 export { observeProcess } from './metrics/process-metrics.ts';
+export { emitEvent, exportsEvents, type EventOptions } from './otel-events.ts';
 export { redact } from './object-redaction.ts';
 export { scrub } from './text-redaction.ts';
 export { scrubTexts } from './scrub-texts.ts';

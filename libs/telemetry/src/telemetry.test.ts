@@ -127,6 +127,31 @@ test('exports a span of the continued trace and a metric to the collector', asyn
   assert.match(counted, /"attributes":\[\{"key":"method","value":\{"stringValue":"a\.b"\}\},.*"asDouble":2/);
 });
 
+test('exports events in their trace if the variable of the logs exporter is set, and none otherwise', async () => {
+  using collector = await openCollector();
+  const script = `
+    import { startTelemetry, emitEvent, exportsEvents } from '${INDEX}';
+    emitEvent('too.early', {});
+    const telemetry = await startTelemetry(process.env, { service: 'sessions' });
+    emitEvent('gen_ai.client.operation.exception', { 'exception.type': 'UNAVAILABLE' }, { traceparent: '${HEADER}', severity: 'warn' });
+    console.log(exportsEvents());
+    await telemetry.shutdown();
+    emitEvent('too.late', {});`;
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json', OTEL_METRICS_EXPORTER: 'none' };
+  const getBodies = (): string[] => collector.received.filter(({ path }) => path === '/v1/logs').map(({ body }) => body);
+  assert.equal((await run(script, env)).trim(), 'false');
+  assert.deepEqual(getBodies(), []);
+  assert.equal((await run(script, { ...env, OTEL_LOGS_EXPORTER: 'otlp' })).trim(), 'true');
+  const [body = '', ...others] = getBodies();
+  assert.deepEqual(others, []);
+  const { resourceLogs } = JSON.parse(body) as { resourceLogs: { scopeLogs: { logRecords: Record<string, unknown>[] }[] }[] };
+  const records = resourceLogs.flatMap(({ scopeLogs }) => scopeLogs.flatMap(({ logRecords }) => logRecords));
+  assert.deepEqual(
+    records.map(({ eventName, traceId, spanId, severityNumber }) => [eventName, traceId, spanId, severityNumber]),
+    [['gen_ai.client.operation.exception', TRACE, '00f067aa0ba902b7', 13]],
+  );
+});
+
 test('samples new traces by the variable and continued traces by their flag', async () => {
   const script = `
     import { startTelemetry, continueTrace, withSpan } from '${INDEX}';
@@ -167,6 +192,10 @@ test('rejects unsupported exporters with the remedy', async () => {
   await assert.rejects(
     startTelemetry({ OTEL_METRICS_EXPORTER: 'prometheus' }, { service: 'sessions' }),
     /for Prometheus set SWITCHYARD_METRICS_PORT/,
+  );
+  await assert.rejects(
+    startTelemetry({ OTEL_LOGS_EXPORTER: 'console' }, { service: 'sessions' }),
+    /OTEL_LOGS_EXPORTER must be otlp or none/,
   );
   await assert.rejects(
     startTelemetry({ ...env, OTEL_EXPORTER_OTLP_PROTOCOL: 'smoke' }, { service: 'sessions' }),

@@ -1,6 +1,7 @@
-import { diag, DiagLogLevel, trace } from '@opentelemetry/api';
+import { diag, DiagLogLevel, logs, trace } from '@opentelemetry/api';
 import type { Logger } from './logger.ts';
 import { observeProcess } from './metrics/process-metrics.ts';
+import { setEventLogger } from './otel-events.ts';
 import { setTracer } from './spans.ts';
 import { setSampling } from './trace-context.ts';
 
@@ -12,6 +13,8 @@ const MODULE = 'telemetry';
 export interface Telemetry {
   readonly traces: boolean;
   readonly metrics: boolean;
+  /** Events are exported only if `OTEL_LOGS_EXPORTER` is `otlp`, because there are as many as spans of model calls. */
+  readonly events: boolean;
   /** Sends pending data within two seconds. Never fails. */
   shutdown(): Promise<void>;
 }
@@ -23,8 +26,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * Call it once per process. Throws an error with one sentence for an invalid endpoint.
  */
 export async function startTelemetry(env: Environment, { service, log }: { service: string; log?: Logger }): Promise<Telemetry> {
-  const requested = { traces: wants(env, 'TRACES'), metrics: wants(env, 'METRICS') };
-  if (!requested.traces && !requested.metrics) return { ...requested, shutdown: () => Promise.resolve() };
+  const requested = { traces: wants(env, 'TRACES'), metrics: wants(env, 'METRICS'), events: wantsEvents(env) };
+  if (!requested.traces && !requested.metrics && !requested.events) return { ...requested, shutdown: () => Promise.resolve() };
 
   for (const name of ENDPOINTS) checkEndpoint(name, env[name]);
   if (requested.metrics) checkExporter(env['OTEL_METRICS_EXPORTER'] || OTLP);
@@ -35,7 +38,7 @@ export async function startTelemetry(env: Environment, { service, log }: { servi
   const sdk = startNodeSdk({
     ...(requested.traces ? {} : { spanProcessors: [] }),
     metricReaders,
-    logRecordProcessors: [],
+    ...(requested.events ? {} : { logRecordProcessors: [] }),
     // The SDK's own detectors would report the command line.
     resourceDetectors: [],
     resourceAttributes: { 'service.name': env['OTEL_SERVICE_NAME'] ?? service },
@@ -43,6 +46,7 @@ export async function startTelemetry(env: Environment, { service, log }: { servi
   });
   if (log !== undefined) reportTo(log);
   setTracer(requested.traces ? trace.getTracer(SCOPE) : undefined);
+  setEventLogger(requested.events ? logs.getLogger(SCOPE) : undefined);
   const unobserve = requested.metrics ? observeProcess() : undefined;
   setSampling(requested.traces ? sampling(env) : undefined);
 
@@ -50,6 +54,7 @@ export async function startTelemetry(env: Environment, { service, log }: { servi
     ...requested,
     async shutdown() {
       setTracer(undefined);
+      setEventLogger(undefined);
       setSampling(undefined);
       await atMost(FLUSH_MS, sdk.shutdown(), log);
       unobserve?.();
@@ -57,7 +62,12 @@ export async function startTelemetry(env: Environment, { service, log }: { servi
   };
 }
 
-const ENDPOINTS = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT'] as const;
+const ENDPOINTS = [
+  'OTEL_EXPORTER_OTLP_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
+  'OTEL_EXPORTER_OTLP_LOGS_ENDPOINT',
+] as const;
 
 /** The SDK accepts an invalid endpoint silently and sends nothing. */
 function checkEndpoint(name: string, value: string | undefined): void {
@@ -77,6 +87,13 @@ function wants(env: Environment, signal: 'TRACES' | 'METRICS'): boolean {
   const exporter = env[`OTEL_${signal}_EXPORTER`];
   if (exporter !== undefined && exporter !== '') return exporter !== 'none';
   return Boolean(env['OTEL_EXPORTER_OTLP_ENDPOINT'] ?? env[`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`]);
+}
+
+function wantsEvents(env: Environment): boolean {
+  const exporter = env['OTEL_LOGS_EXPORTER'] || 'none';
+  if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true' || exporter === 'none') return false;
+  if (exporter === OTLP) return true;
+  throw new Error('OTEL_LOGS_EXPORTER must be otlp or none; it exports the events of model calls.');
 }
 
 /** Returns the sampler of `OTEL_TRACES_SAMPLER` for new traces. Continued traces follow their flag. */
@@ -105,7 +122,9 @@ function drop(): void {
 async function atMost(ms: number, work: Promise<void>, log: Logger | undefined): Promise<void> {
   const late = Promise.withResolvers<void>();
   const timer = setTimeout(late.resolve, ms);
-  const flushed = work.catch((err: unknown) => log?.child({ module: MODULE }).warn({ err }, 'the last spans and metrics were not sent'));
+  const flushed = work.catch((err: unknown) =>
+    log?.child({ module: MODULE }).warn({ err }, 'the last spans, metrics and events were not sent'),
+  );
   await Promise.race([flushed, late.promise]);
   clearTimeout(timer);
 }

@@ -3,7 +3,7 @@ export type { OutsideDouble, OutsideHandler } from './doubles/outside-double.ts'
 export type { ReceivedOrder, TurnsDouble } from './doubles/turns-double.ts';
 export { findChromium, findRedisServer } from './processes/system-binary.ts';
 export { createAuthority, type Authority, type Certificate } from './servers/certificates.ts';
-export { startCollector, type Collector, type ReceivedMetric, type ReceivedSpan } from './servers/otlp-collector.ts';
+export { startCollector, type Collector, type ReceivedMetric, type ReceivedEvent, type ReceivedSpan } from './servers/otlp-collector.ts';
 export { healthClient, type HealthClient } from './services/health-client.ts';
 export { makeReplicaSet } from './servers/mongo-admin.ts';
 export { findMongo } from './servers/mongo-binary.ts';

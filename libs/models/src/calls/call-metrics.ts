@@ -1,13 +1,14 @@
 import { ServiceError } from '@switchyard/contracts';
-import { counter, histogram, startClientSpan, tracing, type Histogram } from '@switchyard/telemetry';
+import { counter, exportsEvents, histogram, startClientSpan, tracing, type Histogram } from '@switchyard/telemetry';
 import type { ModelAnswer, ModelRef } from '../model/model.ts';
+import { exportCallEvents, type CallAttributes } from './call-events.ts';
 
 /** Label for names that are not in a catalogue, so that custom names create no metric series. */
 const OTHER = 'other';
 /** OpenTelemetry operation names. */
 export type Operation = 'chat' | 'embeddings';
 
-/** Metrics and span of one model call, with the OpenTelemetry names for generative AI. */
+/** Metrics, span and events of one model call, with the OpenTelemetry names for generative AI. */
 export interface CallMetrics {
   /** The traceparent header; undefined while tracing is off. */
   readonly traceparent: string | undefined;
@@ -48,16 +49,13 @@ export function startCallMetrics(
   { operation = 'chat', streams = false }: CallMetricsOptions = {},
 ): CallMetrics {
   const startedAt = performance.now();
-  const span = startClientSpan(
-    `${operation} ${modelId}`,
-    {
-      'gen_ai.operation.name': operation,
-      'gen_ai.provider.name': provider,
-      'gen_ai.request.model': modelId,
-      ...(streams ? { 'gen_ai.request.stream': true } : {}),
-    },
-    traceparent,
-  );
+  const attributes: CallAttributes = {
+    'gen_ai.operation.name': operation,
+    'gen_ai.provider.name': provider,
+    'gen_ai.request.model': modelId,
+    ...(streams ? { 'gen_ai.request.stream': true } : {}),
+  };
+  const span = startClientSpan(`${operation} ${modelId}`, { ...attributes }, traceparent);
   let series: ModelSeries | undefined;
   let labels: ModelLabels = { 'gen_ai.operation.name': operation, 'gen_ai.provider.name': OTHER, 'gen_ai.request.model': OTHER };
   let firstSeen = false;
@@ -66,12 +64,20 @@ export function startCallMetrics(
   const seconds = (): number => (performance.now() - startedAt) / 1_000;
   const getOwnSeries = (): ModelSeries => (series ??= getSeries(labels));
 
+  /** Adds attributes to the span and to the events. */
+  function describe(more: CallAttributes): void {
+    span.set(more);
+    Object.assign(attributes, more);
+  }
+
   function end(error?: unknown): void {
     if (ended) return;
     ended = true;
-    const duration = error === undefined ? getOwnSeries().duration : getDurationHistogram(labels, getErrorType(error));
+    const errorType = error === undefined ? '' : getErrorType(error);
+    const duration = error === undefined ? getOwnSeries().duration : getDurationHistogram(labels, errorType);
     duration.record(seconds());
     span.end(error);
+    if (exportsEvents()) exportCallEvents({ attributes, error, errorType, traceparent: span.traceparent });
   }
 
   return {
@@ -90,15 +96,15 @@ export function startCallMetrics(
       if (firstSeen) return;
       firstSeen = true;
       getOwnSeries().first.record(seconds());
-      if (streams && tracing()) span.set({ 'gen_ai.response.time_to_first_chunk': seconds() });
+      if (streams && isDescribed()) describe({ 'gen_ai.response.time_to_first_chunk': seconds() });
     },
     recordAnswer({ usage, costUsd, reason }) {
       const { input, output } = getOwnSeries();
       input.record(usage.input);
       if (operation !== 'embeddings') output.record(usage.output);
       if (costUsd > 0) counter('switchyard.model.cost', labels).add(costUsd);
-      if (tracing())
-        span.set({
+      if (isDescribed())
+        describe({
           'gen_ai.usage.input_tokens': usage.input,
           'gen_ai.usage.output_tokens': usage.output,
           ...(usage.cacheRead === undefined ? {} : { 'gen_ai.usage.cache_read.input_tokens': usage.cacheRead }),
@@ -109,6 +115,11 @@ export function startCallMetrics(
     end,
     cancel: () => end(ABANDONED),
   };
+}
+
+/** Whether a span or events are recorded, which need more than the metrics. */
+function isDescribed(): boolean {
+  return tracing() || exportsEvents();
 }
 
 interface ModelLabels {

@@ -18,6 +18,18 @@ export interface ReceivedSpan {
   failed: boolean;
 }
 
+/** A received event. */
+export interface ReceivedEvent {
+  /** Service name of the sending process. */
+  service: string;
+  name: string;
+  traceId: string;
+  spanId: string;
+  /** OpenTelemetry severity number: 9 is INFO, 13 is WARN. */
+  severity: number;
+  attributes: Readonly<Record<string, unknown>>;
+}
+
 /** The last received state of a metric of one service. */
 export interface ReceivedMetric {
   service: string;
@@ -27,11 +39,13 @@ export interface ReceivedMetric {
   points: readonly { attributes: Readonly<Record<string, unknown>>; value: number }[];
 }
 
-/** An OpenTelemetry collector that receives spans and metrics as JSON over HTTP. */
+/** An OpenTelemetry collector that receives spans, metrics and events as JSON over HTTP. */
 export interface Collector extends AsyncDisposable {
   /** Environment variables that make a process export to this collector. */
   readonly env: Readonly<Record<string, string>>;
   readonly spans: readonly ReceivedSpan[];
+  /** Events of processes that set `OTEL_LOGS_EXPORTER=otlp`. */
+  readonly events: readonly ReceivedEvent[];
   metric(service: string, name: string): ReceivedMetric | undefined;
   /** Resolves once the condition holds. The condition is checked after each request. */
   until(isTrue: () => boolean): Promise<void>;
@@ -42,13 +56,15 @@ const CLIENT_KIND = 3;
 
 export async function startCollector(): Promise<Collector> {
   const spans: ReceivedSpan[] = [];
+  const events: ReceivedEvent[] = [];
   const metrics = new Map<string, ReceivedMetric>();
   const waiting = new Set<() => void>();
 
   const server = createServer((request, response) => {
     void buffer(request).then((body) => {
-      const { resourceSpans = [], resourceMetrics = [] } = JSON.parse(body.toString()) as Sent;
+      const { resourceSpans = [], resourceMetrics = [], resourceLogs = [] } = JSON.parse(body.toString()) as Sent;
       spans.push(...resourceSpans.flatMap(readSpans));
+      events.push(...resourceLogs.flatMap(readEvents));
       for (const metric of resourceMetrics.flatMap(readMetrics)) metrics.set(`${metric.service} ${metric.name}`, metric);
       for (const look of waiting) look();
       response.setHeader('content-type', 'application/json').end('{}');
@@ -61,10 +77,12 @@ export async function startCollector(): Promise<Collector> {
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
       OTEL_BSP_SCHEDULE_DELAY: '50',
+      OTEL_BLRP_SCHEDULE_DELAY: '50',
       OTEL_METRIC_EXPORT_INTERVAL: '500',
       OTEL_METRIC_EXPORT_TIMEOUT: '500',
     },
     spans,
+    events,
     metric: (service, name) => metrics.get(`${service} ${name}`),
     until(isTrue) {
       return new Promise((resolve) => {
@@ -117,9 +135,17 @@ interface SentMetric {
   gauge?: SentPoints;
   histogram?: SentPoints;
 }
+interface SentEvent {
+  eventName?: string;
+  traceId?: string;
+  spanId?: string;
+  severityNumber?: number;
+  attributes?: Attribute[];
+}
 interface Sent {
   resourceSpans?: (Resource & { scopeSpans: { spans: SentSpan[] }[] })[];
   resourceMetrics?: (Resource & { scopeMetrics: { metrics: SentMetric[] }[] })[];
+  resourceLogs?: (Resource & { scopeLogs: { logRecords: SentEvent[] }[] })[];
 }
 
 function readSpans({ resource, scopeSpans }: NonNullable<Sent['resourceSpans']>[number]): ReceivedSpan[] {
@@ -134,6 +160,20 @@ function readSpans({ resource, scopeSpans }: NonNullable<Sent['resourceSpans']>[
       isClient: kind === CLIENT_KIND,
       attributes: readAttributes(attributes),
       failed: status?.code === ERROR_STATUS,
+    })),
+  );
+}
+
+function readEvents({ resource, scopeLogs }: NonNullable<Sent['resourceLogs']>[number]): ReceivedEvent[] {
+  const service = getService(resource);
+  return scopeLogs.flatMap((scope) =>
+    scope.logRecords.map(({ eventName = '', traceId = '', spanId = '', severityNumber = 0, attributes }) => ({
+      service,
+      name: eventName,
+      traceId,
+      spanId,
+      severity: severityNumber,
+      attributes: readAttributes(attributes),
     })),
   );
 }
