@@ -7,10 +7,8 @@ import { foldHours, type FoldDeps, type TenantRecord } from './fold-hours.ts';
 import type { PriceList } from './price-list.ts';
 import { keepUnreadable, readDiagnostic } from './read-diagnostic.ts';
 import { readRecords, type LogPlace } from './read-record.ts';
-import { ignoreExisting, storeRecords } from './store-records.ts';
+import { BATCH_SIZE, ignoreExisting, storeRecords } from './store-records.ts';
 
-/** Rows that are stored at a time. A larger batch would block the event loop for more than 20 ms on SQLite. */
-const BATCH_SIZE = 100;
 /** Rows that are added to their hours at a time. */
 const FOLD_SIZE = 500;
 const DAY_MS = 86_400_000;

@@ -3,10 +3,10 @@ import { DEFAULT_TENANT, servicePrincipal, type Result } from '@switchyard/contr
 import type { Collection } from '@switchyard/store';
 import { toHourId } from '../billing/hour.ts';
 import type { PositionDocument } from '../documents/collections.ts';
-import { RECOVERED, sumRecovered, toRecoveredSeq, type FoldDeps } from './fold-hours.ts';
+import { RECOVERED, sumRecovered, toRecoveredSeq, type FoldDeps, type TenantRecord } from './fold-hours.ts';
 import type { PriceList } from './price-list.ts';
 import { readRecords } from './read-record.ts';
-import { storeRecords, type StoredRecord } from './store-records.ts';
+import { BATCH_SIZE, storeRecords } from './store-records.ts';
 
 /** An event may be published this long after the turn ended that it announces. */
 const PUBLISH_DELAY_MS = 60_000;
@@ -49,41 +49,37 @@ export async function recoverUsage(deps: RecoveryDeps, { list, since, prices, re
     resets.set(tenant, known);
     return known;
   };
-  let rows = 0;
+  let inserted = 0;
   let cursor: string | undefined;
   do {
     const page: Page = await bus.call(list, { since, ...(cursor === undefined ? {} : { cursor }) });
-    for (const entry of page.entries) {
-      const { tenant, at } = entry;
-      if (at <= (await readReset(tenant))) continue;
-      const stored = await storeEntry(deps, entry, { prices, retentionMs });
-      rows += stored.filter(({ inserted }) => inserted).length;
-      if (stored.length === 0) continue;
-      const key = { tenant, hourId: toHourId(at) };
-      hours.set(JSON.stringify(key), key);
+    const rows: TenantRecord[] = [];
+    for (const entry of page.entries)
+      if (entry.at > (await readReset(entry.tenant))) rows.push(...readEntry(entry, { prices, retentionMs }));
+    for (let from = 0; from < rows.length; from += BATCH_SIZE) {
+      for (const stored of await storeRecords(deps.records, rows.slice(from, from + BATCH_SIZE))) {
+        if (stored.inserted) inserted += 1;
+        // The other rows came from the log. An earlier recovery may have ended between the rows and their sums.
+        if (stored.record.log !== RECOVERED) continue;
+        const key = { tenant: stored.tenant, hourId: toHourId(stored.record.at) };
+        hours.set(JSON.stringify(key), key);
+      }
     }
     ({ cursor } = page);
   } while (cursor !== undefined);
   for (const key of hours.values()) await sumRecovered(deps, key);
-  return rows;
+  return inserted;
 }
 
 async function readResetTime(positions: Collection<PositionDocument>, tenant: string): Promise<number> {
   return (await positions.for({ tenant }).get(RESET_POSITION))?.at ?? 0;
 }
 
-/** Stores the rows of an entry. Resolves to those whose sums are computed from rows, not from the log. */
-async function storeEntry(
-  { records }: RecoveryDeps,
+/** Returns the rows of an entry. Their sums are computed from rows, not from the log. */
+function readEntry(
   { tenant, name, payload, at }: Entry,
   { prices, retentionMs }: Pick<RecoveryOptions, 'prices' | 'retentionMs'>,
-): Promise<StoredRecord[]> {
+): TenantRecord[] {
   const place = { log: RECOVERED, seq: toRecoveredSeq(toHourId(at)), at, expiresAt: at + retentionMs };
-  const rows = readRecords(name, payload, place, prices) ?? [];
-  const stored = await storeRecords(
-    records,
-    rows.map((record) => ({ tenant, record })),
-  );
-  // An earlier recovery may have ended between the rows and their sums.
-  return stored.filter(({ record }) => record.log === RECOVERED);
+  return (readRecords(name, payload, place, prices) ?? []).map((record) => ({ tenant, record }));
 }

@@ -3,6 +3,9 @@ import type { Collection } from '@switchyard/store';
 import type { RecordDocument } from '../documents/collections.ts';
 import type { TenantRecord } from './fold-hours.ts';
 
+/** Rows that are stored at a time. A larger batch would block the event loop for more than 20 ms on SQLite. */
+export const BATCH_SIZE = 100;
+
 /** A record as it is stored now. */
 export interface StoredRecord extends TenantRecord {
   /** False if the turn or call was stored before, also from another log. */
