@@ -164,6 +164,7 @@ test('returns a silent response to the waiting caller and does not deliver it', 
   await using app = await testSessions({ as: admin, agents: { default: { model: 'dev/scripted' } } });
   for (const [text, reason] of [
     ['NO_REPLY', 'no_reply'],
+    ['ANNOUNCE_SKIP', 'no_reply'],
     [' SILENT\n', 'silent'],
     ['HEARTBEAT_OK', 'heartbeat_ok'],
     ['', 'empty'],

@@ -3,6 +3,7 @@ import type { FilteredReason } from '@switchyard/contracts';
 /** Responses that mean "do not deliver anything". */
 const TOKENS: Readonly<Record<string, FilteredReason>> = {
   NO_REPLY: 'no_reply',
+  ANNOUNCE_SKIP: 'no_reply',
   SILENT: 'silent',
   HEARTBEAT_OK: 'heartbeat_ok',
   '': 'empty',
