@@ -1,5 +1,6 @@
 import { mintId } from '@switchyard/security';
 import type { Filter, OutboxEvent } from '@switchyard/store';
+import { isRunSession } from '../model/run-session.ts';
 import type { SessionDocument } from '../model/session-document.ts';
 import { visibilityFilter } from '../model/session-ownership.ts';
 import type { SessionIdentity } from '../model/session-key.ts';
@@ -30,7 +31,7 @@ export function buildSession({ key, identity, agentId, entry, client, receivedAt
     userId: identity.userId,
     channelId: identity.channelId,
     ...(identity.guildId === undefined ? {} : { guildId: identity.guildId }),
-    kind: identity.guildId === undefined ? 'dm' : 'group',
+    kind: getKind(identity),
     epoch: mintId('epoch'),
     queue: [entry],
     depth: 1,
@@ -50,6 +51,11 @@ export function buildSession({ key, identity, agentId, entry, client, receivedAt
     updatedAt: now,
   };
   return { session, created: { name: 'session:created', payload: { sessionKey: sessionKeyObject(identity), timestamp: now } } };
+}
+
+function getKind(identity: SessionIdentity): SessionDocument['kind'] {
+  if (isRunSession(identity)) return 'sub-agent';
+  return identity.guildId === undefined ? 'dm' : 'group';
 }
 
 interface EntryGuard {

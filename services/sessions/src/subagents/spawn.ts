@@ -12,6 +12,7 @@ import { toStoredPrincipal } from '@switchyard/service-kit';
 import { newWork } from '@switchyard/work';
 import type { Agent } from '../agents/agent-directory.ts';
 import { parseEntry } from '../model/queue-entry.ts';
+import { getRunSession } from '../model/run-session.ts';
 import type { SessionDocument } from '../model/session-document.ts';
 import { formatSessionKey } from '../model/session-key.ts';
 import { requireSession } from '../sessions/session-directory.ts';
@@ -81,7 +82,7 @@ export async function spawnRun(
       ...(parentRun && { parentRunId: parentRun.runId }),
       childOf: parent.key,
       place,
-      sessionKey: createRunKey(tenant, agent.agentId, runId),
+      sessionKey: formatSessionKey(getRunSession(tenant, agent.agentId, runId)),
       depth,
       principal: toStoredPrincipal(principal),
       tools,
@@ -135,11 +136,6 @@ function findAgent({ agents, settings }: RunWorkDeps, principal: Principal, agen
   }
   if (agent.suspended) throw agentSuspended(agentId);
   return agent;
-}
-
-/** Returns the key of a run's session. It names the agent, so that it stays the same when the default agent changes. */
-function createRunKey(tenant: string, agentId: string, runId: string): string {
-  return formatSessionKey({ tenant, agentId, userId: `sub-agent-${runId}`, channelId: `sub-agent:${runId}` });
 }
 
 /** Returns the narrowing of the turn that runs in the parent's session. */
