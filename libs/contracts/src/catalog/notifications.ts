@@ -52,11 +52,19 @@ export const notifications = defineNotifications({
     example: { requestId: approvalExample.requestId, approved: true, approvedBy: 'operator', resolvedAt: 1763719260000 },
   },
   'session.completed': {
-    summary: 'A sub-agent run ended.',
+    summary: 'A sub-agent run ended. `result` is the text that the parent session reads, or the error.',
     audience: 'client',
     from: ['sessions'],
-    params: z.object({ sessionKey: SessionKey, result: boundedString(MAX.payload) }),
-    example: { sessionKey: 'default:alice:gateway', result: 'The second offer is the cheapest.' },
+    params: z.object({
+      sessionKey: SessionKey.describe('session of the run'),
+      parentSessionKey: SessionKey.optional().describe('session that requested the run'),
+      result: boundedString(MAX.payload),
+    }),
+    example: {
+      sessionKey: 'agent:researcher:default:sub-agent-run_4fT0mUq2Zs8KxY1bNcVdGh:sub-agent:run_4fT0mUq2Zs8KxY1bNcVdGh',
+      parentSessionKey: 'default:alice:gateway',
+      result: 'The second offer is the cheapest.',
+    },
   },
   'notification.message': {
     summary: 'A message of an agent, job, heartbeat or graph for the channel `gateway`.',

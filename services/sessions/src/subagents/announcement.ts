@@ -54,8 +54,12 @@ async function announce(deps: RunWorkDeps, lease: Lease<RunDocument>, run: RunDo
   const ended = items.filter(hasRunEnded).toSorted(byEnd);
   const [leader] = ended;
   if (leader === undefined) return undefined;
-  // The run that ended first announces the others with itself.
-  if (leader.runId !== run.runId) return now() + timing.batchMs;
+  // The run that ended first announces the others with itself. It does not wait any longer once all have ended.
+  if (leader.runId !== run.runId) {
+    const isLast = ended.length === items.length && leader.announceAttempts === undefined;
+    if (isLast && (await deps.work().wake(tenant, leader.runId))) deps.work().startDue();
+    return now() + timing.batchMs;
+  }
   const batchAt = (run.finishedAt ?? 0) + timing.batchMs;
   if (run.batch === undefined && ended.length < items.length && now() < batchAt) return batchAt;
   const batch = run.batch ?? ended.slice(0, MAX_BATCH).map(({ runId }) => runId);

@@ -45,4 +45,6 @@ export interface RunDeps {
 /** The dependencies of what changes runs, with their work. */
 export interface RunWorkDeps extends RunDeps {
   work: () => Work<RunDocument>;
+  /** Notifies the client of an ended run. `result` is the text that its parent reads, or the error. */
+  notifyEnd: (tenant: string, run: RunDocument, result: string) => void;
 }

@@ -14,11 +14,13 @@ export interface RunEnd {
   finishReason?: string | undefined;
   condensationLevel?: number | undefined;
   condensed?: string | undefined;
+  /** Text of the result for the parent. */
+  text?: string | undefined;
 }
 
 /** Ends a run once. Returns null if it has ended already. Its place becomes free with the same write. */
 export async function endRun(deps: RunWorkDeps, tenant: string, run: RunDocument, end: RunEnd): Promise<RunDocument | null> {
-  const { error, endReason, finishReason, condensationLevel, condensed } = end;
+  const { error, endReason, finishReason, condensationLevel, condensed, text = error ?? '' } = end;
   const finishedAt = deps.now();
   const set = {
     endReason,
@@ -42,6 +44,7 @@ export async function endRun(deps: RunWorkDeps, tenant: string, run: RunDocument
   );
   if (!ended) return null;
   recordRunEnd(ended);
+  deps.notifyEnd(tenant, ended, text);
   await wakeRelatives(deps, tenant, ended);
   return ended;
 }

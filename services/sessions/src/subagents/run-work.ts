@@ -70,7 +70,7 @@ async function findOrphanEnd({ runs, sessions }: DriveDeps, tenant: string, run:
   const parent = run.parentRunId === undefined ? undefined : await runs.for({ tenant }).get(run.parentRunId);
   if (parent && hasRunEnded(parent)) return endOfChildren(parent);
   if (session?.epoch === run.parentEpoch && parent !== null) return undefined;
-  return { endReason: 'swept', error: 'The session that requested this run was reset or deleted.' };
+  return { endReason: 'killed', error: 'The session that requested this run was reset or deleted.' };
 }
 
 /** The run that waits longest takes the next free place. */
@@ -181,8 +181,8 @@ async function describeEnd(deps: DriveDeps, lease: Lease<RunDocument>, turn: Tur
     const condensed = needsSummary(result.response, subagentContext)
       ? await deps.summarizer?.summarize(tenant, run, result.response, signal)
       : undefined;
-    const { level } = condense(result.response, subagentContext, condensed);
-    return { endReason: 'completed', finishReason: result.finishReason, condensationLevel: level, ...(level === 2 && { condensed }) };
+    const { level, text } = condense(result.response, subagentContext, condensed);
+    return { endReason: 'completed', finishReason: result.finishReason, condensationLevel: level, text, ...(level === 2 && { condensed }) };
   }
   const error = `${failure.code}: ${failure.message}`;
   if (turn.state === 'cancelled') return { endReason: 'killed', error };

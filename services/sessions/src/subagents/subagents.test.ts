@@ -1,59 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ServiceError, type ConfigurationPatch } from '@switchyard/contracts';
-import { principal, startUpstream, type TestService } from '@switchyard/testkit';
-import { testSessions } from '../sessions.fixture.ts';
-
-const toolPolicy = { profile: 'full' };
-const agents = { scripted: { model: 'dev/scripted', skills: { toolPolicy } }, modelled: { provider: 'local', model: 'm' } };
-const env = { SWITCHYARD_DEV_TOOLS: 'on' };
-const script = (...steps: object[]): string => JSON.stringify(steps);
-const answer = (text: string): string => script({ text });
-const FOREVER = script({ wait: 60_000 }, { text: 'never' });
-const PARENT = 'agent:scripted:default:test:parent';
-
-type Limits = NonNullable<NonNullable<NonNullable<ConfigurationPatch['security']>['agentToAgent']>['subagentContext']>;
-
-async function start(subagentContext: Limits = {}, agentToAgent: object = {}, more: ConfigurationPatch = {}): Promise<TestService> {
-  const app = await testSessions({
-    agents,
-    env,
-    settings: {
-      ...more,
-      daemon: { shutdownTimeoutMs: 100 },
-      security: { agentToAgent: { subAgentToolGroups: ['full'], ...agentToAgent, subagentContext } },
-    },
-    timing: { pollMs: 20, runs: { turnPollMs: 50, queuePollMs: 20, batchMs: 100 } },
-  });
-  // The development models are not offered beside a configured provider.
-  if (!more.providers) await app.bus.call('session.send', { key: PARENT, message: answer('hello') });
-  return app;
-}
-
-const spawn = (app: TestService, task: string, parentKey = PARENT) => app.bus.call('session.spawn', { parentKey, task });
-const getStatus = (app: TestService, runId: string) => app.bus.call('session.run_status', { run_id: runId });
-const failsWith =
-  (code: string, details: object = {}) =>
-  (error: unknown) => {
-    assert.ok(error instanceof ServiceError, String(error));
-    assert.equal(error.code, code, error.message);
-    assert.deepEqual({ ...error.details, ...details }, error.details);
-    return true;
-  };
-
-/** Resolves with the events of a name whose payload matches, once there are so many. */
-function collect(app: TestService, name: Parameters<TestService['nextEvent']>[0], count: number) {
-  const { promise, resolve } = Promise.withResolvers<Record<string, unknown>[]>();
-  const found: Record<string, unknown>[] = [];
-  app.bus.on(name, ({ payload }) => {
-    found.push(payload);
-    if (found.length === count) resolve(found);
-  });
-  return promise;
-}
+import { ServiceError } from '@switchyard/contracts';
+import { principal, startUpstream } from '@switchyard/testkit';
+import { answer, collect, failsWith, FOREVER, getStatus, PARENT, script, spawn, startRuns, waitForSession } from './subagents.fixture.ts';
 
 test('runs a task in a session of its own and announces the result to the parent', async () => {
-  await using app = await start();
+  await using app = await startRuns();
   const started = app.nextEvent('session:sub_agent_spawn_started');
   const ended = app.nextEvent('session:sub_agent_lifecycle_ended');
   const completed = app.nextEvent('session:sub_agent_completed');
@@ -77,7 +29,7 @@ test('runs a task in a session of its own and announces the result to the parent
 });
 
 test('rejects a run beyond depth, children and queue, with an event', async () => {
-  await using app = await start({ maxChildrenPerAgent: 1, maxQueuedPerAgent: 1, maxSpawnDepth: 1 });
+  await using app = await startRuns({ subagentContext: { maxChildrenPerAgent: 1, maxQueuedPerAgent: 1, maxSpawnDepth: 1 } });
   const first = await spawn(app, FOREVER);
   const queued = app.nextEvent('session:sub_agent_spawn_queued');
   assert.equal((await spawn(app, FOREVER)).status, 'queued');
@@ -91,24 +43,15 @@ test('rejects a run beyond depth, children and queue, with an event', async () =
   assert.deepEqual([(await deep).reason, (await deep).currentDepth, (await deep).maxDepth], ['depth_exceeded', 1, 1]);
 });
 
-/** Resolves when the turn of a run has made its session. */
-async function waitForSession(app: TestService, key: string): Promise<void> {
-  for (;;) {
-    const { sessions } = await app.bus.call('session.list', {});
-    if (sessions.some(({ sessionKey }) => sessionKey === key)) return;
-    await app.bus.flush();
-  }
-}
-
 test('racing requests never exceed the limits', async () => {
-  await using app = await start({ maxChildrenPerAgent: 3, maxQueuedPerAgent: 2 });
+  await using app = await startRuns({ subagentContext: { maxChildrenPerAgent: 3, maxQueuedPerAgent: 2 } });
   const results = await Promise.allSettled(Array.from({ length: 12 }, () => spawn(app, FOREVER)));
   const statuses = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value.status] : []));
   assert.deepEqual(statuses.toSorted(), ['queued', 'queued', 'running', 'running', 'running']);
 });
 
 test('a queued run starts when a place is free, and fails after the queue timeout', async () => {
-  await using app = await start({ maxChildrenPerAgent: 1, queueTimeoutMs: 1_000 });
+  await using app = await startRuns({ subagentContext: { maxChildrenPerAgent: 1, queueTimeoutMs: 1_000 } });
   const started = collect(app, 'session:sub_agent_spawn_started', 2);
   const ended = collect(app, 'session:sub_agent_lifecycle_ended', 2);
   const first = await spawn(app, FOREVER);
@@ -127,7 +70,7 @@ test('a queued run starts when a place is free, and fails after the queue timeou
 });
 
 test('a kill ends the whole tree, and is announced to nobody', async () => {
-  await using app = await start();
+  await using app = await startRuns();
   const top = await spawn(app, FOREVER);
   await waitForSession(app, top.sessionKey);
   const child = await spawn(app, FOREVER, top.sessionKey);
@@ -144,16 +87,8 @@ test('a kill ends the whole tree, and is announced to nobody', async () => {
   assert.equal(messages.length, 2);
 });
 
-test('the deletion of the parent session ends its runs', async () => {
-  await using app = await start();
-  const run = await spawn(app, FOREVER);
-  const ended = app.nextEvent('session:sub_agent_lifecycle_ended');
-  await app.bus.call('session.delete', { session_key: PARENT });
-  assert.deepEqual([(await ended).runId, (await ended).endReason], [run.runId, 'swept']);
-});
-
 test('steers a run at most once in two seconds', async () => {
-  await using app = await start();
+  await using app = await startRuns();
   const run = await spawn(app, script({ wait: 500 }, { text: 'first' }));
   await waitForSession(app, run.sessionKey);
   const ended = app.nextEvent('session:sub_agent_lifecycle_ended');
@@ -168,7 +103,7 @@ test('steers a run at most once in two seconds', async () => {
 });
 
 test('another tenant and a restricted client know nothing of a run', async () => {
-  await using app = await start();
+  await using app = await startRuns();
   const { runId } = await spawn(app, FOREVER);
   const strangers = [app.bus.as({ ...principal(), tenant: 'other' }), app.bus.as({ ...principal(), client: 'other', sessions: 'own' })];
   for (const bus of strangers) {
@@ -191,7 +126,7 @@ test('the tool starts a run once, and a parent run waits for its children', asyn
   const say = (text: string) => ({ kind: 'text' as const, text });
   upstream.respond(say('hello'), { kind: 'tools', calls: [call] }, say('one'), say('two'), say('three'), say('four'));
   const entries = { local: { type: 'openai-compatible' as const, baseUrl: upstream.url, models: [{ id: 'm' }] } };
-  await using app = await start({}, {}, { providers: { entries } });
+  await using app = await startRuns({ settings: { providers: { entries } } });
   const parentKey = 'agent:modelled:default:test:parent';
   await app.bus.call('session.send', { key: parentKey, message: 'hello' });
   const ended = collect(app, 'session:sub_agent_lifecycle_ended', 2);
@@ -209,7 +144,7 @@ test('the tool starts a run once, and a parent run waits for its children', asyn
 });
 
 test('archives a run after its retention, with its session', async () => {
-  await using app = await start({}, { subAgentRetentionMs: 200 });
+  await using app = await startRuns({ agentToAgent: { subAgentRetentionMs: 200 } });
   const archived = app.nextEvent('session:sub_agent_archived');
   const run = await spawn(app, answer('done'));
   assert.equal((await archived).runId, run.runId);
@@ -223,7 +158,7 @@ test('a long result reaches the parent as a summary of a model, and truncated wi
   const summary = { taskComplete: true, summary: 'All offers were read.', conclusions: ['the second is best'] };
   upstream.respond(say('hello'), say('offer '.repeat(400)), say(`\`\`\`json\n${JSON.stringify(summary)}\n\`\`\``), say('thanks'));
   const entries = { local: { type: 'openai-compatible' as const, baseUrl: upstream.url, models: [{ id: 'm' }] } };
-  await using app = await start({ maxResultTokens: 100 }, {}, { providers: { entries } });
+  await using app = await startRuns({ subagentContext: { maxResultTokens: 100 }, settings: { providers: { entries } } });
   const parentKey = 'agent:modelled:default:test:parent';
   await app.bus.call('session.send', { key: parentKey, message: 'hello' });
   const announced = collect(app, 'turn:ended', 2);

@@ -7,6 +7,7 @@ import type { RunDeps, RunWorkDeps } from './run-deps.ts';
 import { endTree, KILLED, wakeChildren } from './run-end.ts';
 import { toRow, toRunStatus } from './run-views.ts';
 import { recordRejection } from './run-metrics.ts';
+import { notifyRunEnd } from './run-notification.ts';
 import { createRunWork, startRunTurn } from './run-work.ts';
 import { runHasEnded, spawnRun, type SpawnRequest } from './spawn.ts';
 
@@ -33,6 +34,7 @@ export function createSubAgents(options: RunDeps & { bus: Bus }): SubAgents {
   const deps: RunWorkDeps & { emitRejection: Parameters<typeof createRunWork>[0]['emitRejection'] } = {
     ...options,
     work: () => work,
+    notifyEnd: (tenant, run, result) => notifyRunEnd(bus, tenant, run, result),
     emitRejection: (tenant) => (payload) => {
       recordRejection(payload);
       bus.as({ tenant, client: 'service:sessions', scopes: ['*'] }).emit('session:sub_agent_spawn_rejected', payload);
