@@ -59,6 +59,26 @@ test('sends one complete event per frame', async () => {
   assert.equal((await events.next()).done, true);
 });
 
+test('sends an approval event while the turn waits, stays open, and continues with the answer', async () => {
+  await using t = await startTestTurns();
+  const started = t.next();
+  const events = readEvents(await t.stream('message=hi'));
+  const turn = await started;
+  await events.next();
+  turn.sendText('one ');
+  assert.equal((await events.next()).value?.event, 'token');
+  turn.emit({ type: 'approval', requestId: 'appr_4fT0mUq2Zs8KxY1bNcVdGh', action: 'cron.remove' });
+  assert.deepEqual((await events.next()).value, {
+    id: `${turn.id}:2`,
+    event: 'approval',
+    data: { requestId: 'appr_4fT0mUq2Zs8KxY1bNcVdGh', action: 'cron.remove' },
+  });
+  turn.sendText('two');
+  assert.deepEqual((await events.next()).value, { id: `${turn.id}:3`, event: 'token', data: { delta: 'two', accumulated: 'one two' } });
+  turn.done();
+  assert.equal((await events.next()).value?.event, 'done');
+});
+
 test('ends a failed turn with an error event without internal details', async () => {
   await using t = await startTestTurns((turn) => {
     turn.sendText('one ');

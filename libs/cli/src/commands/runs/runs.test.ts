@@ -37,3 +37,16 @@ test('list shows runs as a tree, and kill and steer find one by a unique beginni
     [{ target }, { target, message: 'stop' }],
   );
 });
+
+test('show prints a run with its result, and --minutes reaches further back', async () => {
+  const calls: Call[] = [];
+  const status = { ...run('leaf', 'child1'), status: 'completed', response: 'the second offer' };
+  await using server = await startServer({
+    call: (call) => (calls.push(call), call.method === 'subagent.list' ? list : status),
+  });
+  assert.deepEqual(JSON.parse((await runs(server.url, 'show', 'run_leaf')).stdout), status);
+  assert.deepEqual(calls.at(-1)?.params, { run_id: status.runId });
+  assert.equal((await runs(server.url, 'list', '--minutes', '600')).code, 0);
+  assert.deepEqual(calls.at(-1)?.params, { recentMinutes: 600 });
+  assert.equal((await runs(server.url, 'list', '--minutes', 'all')).code, 2);
+});
