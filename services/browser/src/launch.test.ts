@@ -3,7 +3,9 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
 import { startOutside, testBrowser, TIMEOUT } from './browser.fixture.ts';
-import { listChromium } from './replicas.fixture.ts';
+import { listChromium, waitUntilGone } from './replicas.fixture.ts';
+
+const ORPHAN_LIMIT_MS = 10_000;
 
 const readWords = async (pid: number, file: 'cmdline' | 'environ'): Promise<string[]> =>
   (await readFile(`/proc/${pid}/${file}`, 'utf8')).split('\0').filter(Boolean);
@@ -30,4 +32,17 @@ test('Chromium listens on no port, has a sandbox, an empty environment and a pro
   const status = await readFile(`/proc/${chromium.pid}/status`, 'utf8');
   assert.equal(Number(/^Uid:\s+(\d+)/m.exec(status)?.[1]), folder.uid);
   if (process.getuid?.() === 0) assert.notEqual(folder.uid, 0, 'root has no sandbox');
+});
+
+test('no profile is left when Chromium is killed, alone or with its process group', { ...TIMEOUT, timeout: 60_000 }, async () => {
+  await using _outside = await startOutside({ '/': '<title>Here</title>' });
+  await using app = await testBrowser({ settings: { browser: { timeoutMs: 20_000 } } });
+  for (const getTarget of [(pid: number): number => pid, (pid: number): number => -pid]) {
+    await app.bus.call('browser.navigate', { url: 'http://site.example/' });
+    const [chromium] = await listChromium(process.pid);
+    assert.ok(chromium);
+    process.kill(getTarget(chromium.pid), 'SIGKILL');
+    await waitUntilGone(chromium, performance.now(), ORPHAN_LIMIT_MS);
+    await app.bus.call('browser.stop', {}).catch(() => undefined);
+  }
 });

@@ -12,10 +12,18 @@ const MEMORY_FOLDER = '/dev/shm';
 /** First user id of browsers. If the service runs as root, each browser gets a separate user, because Chromium refuses to sandbox itself as root. */
 const FIRST_USER_ID = 63_000;
 const USER_IDS = 1_000;
+/** Repeated, because helpers of Chromium write files until they end. */
+const REMOVE_PROFILE = 'read -r _ <"$0/running"; n=0; until rm -rf "$0" 2>/dev/null || [ $n -ge 100 ]; do n=$((n+1)); sleep 0.1; done';
 /**
- * Removes the profile when Chromium has ended. Chromium ends when its pipe closes, so that nothing is left when the service is killed.
+ * Starts a process that removes the profile after Chromium, and becomes Chromium, which ends when its pipe closes. So nothing is left when
+ * the service is killed. The process waits for the end of a named pipe that Chromium holds open. It has its own session, because the
+ * driver may kill the process group of Chromium.
  */
-const SCRIPT = 'chromium="$1"; folder="$2"; shift 2; "$chromium" "$@"; code=$?; rm -rf "$folder"; exit $code';
+const SCRIPT = `chromium="$1"; folder="$2"; shift 2
+mkfifo "$folder/running" || exit 1
+setsid sh -c '${REMOVE_PROFILE}' "$folder" 3<&- 4>&- &
+exec 9>"$folder/running"
+exec "$chromium" "$@"`;
 
 export interface LaunchOptions {
   program: string;
@@ -26,6 +34,8 @@ export interface LaunchOptions {
 /** Starts one Chromium over a pipe, sandboxed, with an empty environment and a profile that only it can read. */
 export async function launchChromium({ program, proxy }: LaunchOptions): Promise<Browser> {
   checkPermissions();
+  const { chromium, selectors } = await import('playwright-core');
+  await registerStyledTargets(selectors);
   const parent = (await isFolder(MEMORY_FOLDER)) ? MEMORY_FOLDER : tmpdir();
   const folder = await mkdtemp(join(parent, 'switchyard-browser-')); // mode 0700
   try {
@@ -35,8 +45,6 @@ export async function launchChromium({ program, proxy }: LaunchOptions): Promise
     const shell = ['/bin/sh', '-c', SCRIPT, 'browser', program, folder, ...listLaunchFlags(join(folder, 'profile'), proxy)];
     const asUser = ['setpriv', `--reuid=${userId}`, `--regid=${userId}`, '--clear-groups', '--no-new-privs', '--', ...shell];
     const [command = '', ...args] = isRoot ? ['/usr/bin/env', ...asUser] : shell;
-    const { chromium, selectors } = await import('playwright-core');
-    await registerStyledTargets(selectors);
     return await chromium.launch({
       executablePath: command,
       args,
@@ -50,7 +58,7 @@ export async function launchChromium({ program, proxy }: LaunchOptions): Promise
       timeout: LAUNCH_TIMEOUT_MS,
     });
   } catch (error) {
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true, maxRetries: 10 });
     throw explainLaunchFailure(error);
   }
 }
