@@ -7,16 +7,15 @@ import { principal } from '@switchyard/testkit';
 import { startOutside } from './browser.fixture.ts';
 import { listChromium, poll, SKIP_REPLICAS, startReplicas, waitUntilGone, type Chromium } from './replicas.fixture.ts';
 
-/** Kills in all: every second one is of an owner with everything that it runs, the others are of a Chromium. */
+/** Each round kills an owner with everything that it runs, and each Chromium of the other replicas, while calls run. */
 const REQUESTED_KILLS = process.env['SWITCHYARD_TEST_KILLS'];
 const KILLS = Number(REQUESTED_KILLS ?? 12);
-const MIN_KILLS = 2;
-/** No kill begins after this time, so that a slow machine performs fewer of them, unless their number is requested. */
+/** No round begins after this time, so that a slow machine performs fewer kills, unless their number is requested. */
 const BUDGET_MS = REQUESTED_KILLS === undefined ? 70_000 : Infinity;
-const TIMEOUT_MS = REQUESTED_KILLS === undefined ? 280_000 : 280_000 + KILLS * 60_000;
+const TIMEOUT_MS = REQUESTED_KILLS === undefined ? 280_000 : 280_000 + KILLS * 30_000;
 const SESSIONS = 8;
-/** Sessions belong to two agents, so that two browsers run. */
-const AGENTS = 2;
+/** Sessions belong to four agents, so that four browsers run. */
+const AGENTS = 4;
 const RECOVERY_LIMIT_MS = 80_000;
 const SAVE_LIMIT_MS = 30_000;
 const ORPHAN_LIMIT_MS = 30_000;
@@ -76,10 +75,16 @@ test('sessions stay apart and complete while owners and Chromium are killed', { 
     assert.equal(title, `name=${session.name} ${session.name}`);
   }
 
+  /** Lists the browsers of each replica. They are expected to be gone at the end. */
   async function listOwned(): Promise<Chromium[][]> {
     const owned = await Promise.all(replicas.map(({ pid }) => listChromium(pid)));
     for (const chromium of owned.flat()) seen.set(chromium.pid, chromium);
     return owned;
+  }
+
+  async function waitUntilAllGone(chromiums: Iterable<Chromium>): Promise<void> {
+    const since = performance.now();
+    await Promise.all(Array.from(chromiums, (chromium) => waitUntilGone(chromium, since, ORPHAN_LIMIT_MS)));
   }
 
   for (const session of sessions) await navigate(session, `/login?name=${session.name}`);
@@ -90,23 +95,26 @@ test('sessions stay apart and complete while owners and Chromium are killed', { 
   }
   const startedAt = performance.now();
   let kills = 0;
-  while (kills < KILLS && (kills < MIN_KILLS || performance.now() - startedAt < BUDGET_MS)) {
+  let ownerKills = 0;
+  for (let round = 0; kills < KILLS && (round === 0 || performance.now() - startedAt < BUDGET_MS); round += 1) {
     const owned = await listOwned();
-    const at = owned.findIndex((list) => list.length > 0);
-    const [victim, chromium] = [replicas[at], owned[at]?.[0]];
-    assert.ok(victim && chromium);
-    if (kills % 2 === 0) {
-      await victim.end('SIGKILL');
-      replicas[at] = await start(names[at] ?? '');
-    } else if (!killChromium(chromium)) continue;
-    kills += 1;
-    await Promise.all(sessions.map(show));
+    const at = round % replicas.length;
+    const victim = replicas[at];
+    assert.ok(victim && owned.some((list) => list.length > 0));
+    // These calls run while the processes are killed.
+    const interrupted = sessions.map(show);
+    const others = owned.filter((_, index) => index !== at).flat();
+    kills += 1 + others.filter(killChromium).length;
+    ownerKills += 1;
+    await victim.end('SIGKILL');
+    const restarted = start(names[at] ?? '').then((replica) => (replicas[at] = replica));
+    await Promise.all([...interrupted, ...sessions.map(show), restarted]);
+    await waitUntilAllGone(owned.flat());
   }
+  const killMs = performance.now() - startedAt;
   await listOwned();
   await Promise.all(replicas.map((replica) => replica.end()));
-  const endedAt = performance.now();
-  for (const chromium of seen.values()) await waitUntilGone(chromium, endedAt, ORPHAN_LIMIT_MS);
-  t.diagnostic(
-    `${kills} kills under ${SESSIONS} sessions in ${Math.round((endedAt - startedAt) / 1_000)} s; ${seen.size} browsers left nothing`,
-  );
+  await waitUntilAllGone(seen.values());
+  const summary = `${kills} kills, ${ownerKills} of them of an owner, under ${SESSIONS} sessions in ${Math.round(killMs / 1_000)} s`;
+  t.diagnostic(`${summary}; ${seen.size} browsers left nothing`);
 });
