@@ -1,19 +1,14 @@
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { promisify } from 'node:util';
-import { tempDir } from '@switchyard/testkit';
 import { startBrowserProxy } from './chromium/browser-proxy.ts';
 import { findChromium } from './chromium/find-chromium.ts';
 import { launchChromium } from './chromium/launch-chromium.ts';
 import { chromiumMissing, startOutside } from './browser.fixture.ts';
 import { takeSnapshot } from './pages/take-snapshot.ts';
+import { readSavedPages } from './saved-pages.fixture.ts';
 import { createRefs } from './sessions/refs.ts';
 import type { Tab } from './sessions/tab.ts';
 
-const MODULE = 'github.com/go-shiori/go-readability@v0.0.0-20251205110129-5db1dc9836f0';
 const MAX_RATIO = 0.5;
 const MAX_INTERACTIVE_RATIO = 0.2;
 /** A third of the pages are tiny, and their snapshots hardly shrink. Fewer pages than these have too many of them for the median. */
@@ -24,20 +19,7 @@ const MAX_NAME_CHARS = 256;
 /** Pages are measured for this time, so that a slow machine measures fewer of them. */
 const BUDGET_MS = 60_000;
 const MIN_PAGES = 5;
-/** Similar pages have similar names. A slow machine measures every 37th page first, so that its pages are of all kinds. */
-const PAGE_STRIDE = 37;
 const PAGE_TIMEOUT_MS = 10_000;
-
-/** Fetches the saved pages of the module. They are not ours to distribute. */
-async function fetchPages(): Promise<string> {
-  const folder = await tempDir();
-  try {
-    const { stdout } = await promisify(execFile)('go', ['mod', 'download', '-json', MODULE], { cwd: folder.path, timeout: 40_000 });
-    return join((JSON.parse(stdout) as { Dir: string }).Dir, 'test-pages');
-  } finally {
-    await folder[Symbol.asyncDispose]();
-  }
-}
 
 const countWords = (text: string): Map<string, number> => {
   const counts = new Map<string, number>();
@@ -58,12 +40,6 @@ function measureCoverage(visible: string, snapshot: string): number {
 
 const median = (values: number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 
-/** Returns all names, those far from each other first. */
-function spread(names: readonly string[]): string[] {
-  const rest = [...names];
-  return names.flatMap((_, at) => rest.splice((at * PAGE_STRIDE) % rest.length, 1));
-}
-
 const TARGET_LINE = /^ *- (')?(?:link|button|checkbox|radio|combobox|option|tab|switch) "((?:[^"\\]|\\.)*)".*\[ref=/gm;
 
 /** Returns the names of the targets of the bare snapshot that the other one does not have. */
@@ -81,14 +57,9 @@ function listLostTargets(bare: string, refs: Readonly<Record<string, { name?: st
 
 test('snapshots keep the visible words and all targets of saved pages, in fewer characters', { timeout: 400_000 }, async (t) => {
   if (chromiumMissing !== undefined) return t.skip(chromiumMissing);
-  const folder = await fetchPages().catch((error: unknown) => error as Error);
-  if (typeof folder !== 'string') return t.skip(`the test pages cannot be fetched: ${folder.message.split('\n', 1)[0]}`);
-  const entries = await readdir(folder, { withFileTypes: true });
-  const names = spread(entries.flatMap((entry) => (entry.isDirectory() ? [entry.name] : [])).toSorted());
-  const sources = new Map(
-    await Promise.all(names.map(async (name) => [`/${name}`, await readFile(join(folder, name, 'source.html'), 'utf8')] as const)),
-  );
-  await using _outside = await startOutside(Object.fromEntries(sources));
+  const pages = await readSavedPages().catch((error: unknown) => error as Error);
+  if (pages instanceof Error) return t.skip(`the test pages cannot be fetched: ${pages.message.split('\n', 1)[0]}`);
+  await using _outside = await startOutside(Object.fromEntries([...pages].map(([name, source]) => [`/${name}`, source])));
   const security = { egress: { allowHosts: [] }, permission: { allowedNetHosts: [] } };
   await using proxy = await startBrowserProxy(
     () => security as never,
@@ -111,7 +82,7 @@ test('snapshots keep the visible words and all targets of saved pages, in fewer 
       navigating: false,
     };
     const startedAt = performance.now();
-    for (const name of names) {
+    for (const name of pages.keys()) {
       if (performance.now() - startedAt > BUDGET_MS) break;
       await page.goto(`http://site.example/${name}`, { waitUntil: 'domcontentloaded', timeout: PAGE_TIMEOUT_MS });
       const options = { maxChars: 8_000_000, timeoutMs: PAGE_TIMEOUT_MS };
