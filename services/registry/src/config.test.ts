@@ -278,27 +278,6 @@ test('config.schema returns the schema of a section', async () => {
   assert.deepEqual(Object.keys(all.schema), SECTION_NAMES);
 });
 
-test('config.diff returns a unified diff by section with redacted secrets', async () => {
-  await using app = await start();
-  const [first] = await history(app);
-  assert.deepEqual(await app.bus.call('config.diff', {}), { diff: '' });
-  await app.bus.call('config.patch', { gateway: { maxBatchSize: 1, wsHeartbeatMs: 2 }, webhooks: { token: HOOK_TOKEN } });
-  await app.bus.call('config.patch', { gateway: { maxBatchSize: 3 }, webhooks: { token: 'g'.repeat(40) }, logLevel: 'warn' });
-  const gateway = '--- a/gateway\n+++ b/gateway\n@@ -1,2 +1,2 @@\n-maxBatchSize: 1\n+maxBatchSize: 3\n wsHeartbeatMs: 2\n';
-  const level = '--- a/logLevel\n+++ b/logLevel\n@@ -0,0 +1,1 @@\n+warn\n';
-  const { diff } = await app.bus.call('config.diff', {});
-  assert.ok(diff.startsWith(gateway + level), diff);
-  assert.match(
-    diff.slice((gateway + level).length),
-    /^--- a\/webhooks\n.*\n.*\n-token: "\[REDACTED\]"\n\+token: "\[REDACTED\] \(changed\)"\n$/,
-  );
-  const whole = await app.bus.call('config.diff', { sha: first?.sha.slice(0, 12) });
-  assert.match(whole.diff, /^--- a\/gateway\n\+\+\+ b\/gateway\n@@ -0,0 \+1,2 @@\n\+maxBatchSize: 3\n\+wsHeartbeatMs: 2\n/);
-  assert.ok(!`${diff}${whole.diff}`.includes('gggg'));
-  for (const sha of ['0'.repeat(64), first?.sha.slice(0, 3) ?? ''])
-    assert.equal((await catchError(app.bus.call('config.diff', { sha }))).code, 'NOT_FOUND', sha);
-});
-
 test('config.rollback writes a new version with the old content', async () => {
   await using app = await start();
   await app.bus.call('config.patch', { logLevel: 'warn' });

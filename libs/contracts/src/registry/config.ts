@@ -77,6 +77,13 @@ export const ConfigCollected = z.object({
   dryRun: z.literal(true).optional(),
 });
 
+/** A changed value of the stored configuration. A value that was not stored, or is not any more, is absent. */
+export const ConfigChange = z.object({
+  path: boundedString(MAX.line),
+  before: z.unknown().optional(),
+  after: z.unknown().optional(),
+});
+
 /** One version of the configuration, with its author. */
 export const ConfigVersion = z.object({
   sha: boundedString(MAX.name),
@@ -258,12 +265,23 @@ const configVersions = defineMethods({
   'config.diff': {
     summary: 'Returns the changes since a version, default the previous one, as a unified diff.',
     scope: 'admin',
-    params: z.strictObject({ sha: Sha.optional() }),
-    result: z.object({ diff: boundedString(MAX.payload) }),
-    blobs: ['diff'],
+    params: z.strictObject({ sha: Sha.optional(), to: Sha.optional().describe('later version of the comparison; default the newest') }),
+    result: z.object({
+      diff: boundedString(MAX.payload),
+      changes: z.array(ConfigChange).max(MAX.many).optional().describe('the first changed values, with both values'),
+    }),
+    blobs: ['diff', 'changes'],
     idempotent: true,
     errors: ['NOT_FOUND', 'PERMISSION_DENIED'],
-    examples: [{ params: { sha: SHA }, result: { diff: '--- a/gateway\n+++ b/gateway\n@@ -1 +1 @@\n-port: 4766\n+port: 4767\n' } }],
+    examples: [
+      {
+        params: { sha: SHA },
+        result: {
+          diff: '--- a/gateway\n+++ b/gateway\n@@ -1 +1 @@\n-port: 4766\n+port: 4767\n',
+          changes: [{ path: 'gateway.port', before: 4766, after: 4767 }],
+        },
+      },
+    ],
   },
 });
 
