@@ -7,6 +7,7 @@ import { ConfigWrite } from './ConfigWrite.tsx';
 import { readConfigState, type ConfigState } from './config-state.ts';
 import { compareDraft, formatJson, parseDraft } from './draft.ts';
 import { setDraft, useConfigDraft } from './drafts.ts';
+import { findSchema } from './json-schema.ts';
 import { getAt, isTree, type Tree } from './merge-patch.ts';
 import { SchemaForm } from './SchemaForm.tsx';
 import { ThreeVersions } from './ThreeVersions.tsx';
@@ -115,16 +116,4 @@ function Form({ path, schemas, origins, draftText, value, onChange }: FormProps)
       getLock={getLock}
     />
   );
-}
-
-/** The schema of a value below a section: a property, or an entry of a map. */
-function findSchema(root: Tree, names: readonly string[]): Tree {
-  let schema: Tree = root;
-  for (const name of names) {
-    const { properties, additionalProperties } = schema;
-    const next = isTree(properties) && Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
-    if (!isTree(next)) return {};
-    schema = next;
-  }
-  return schema;
 }

@@ -61,3 +61,15 @@ function follow(root: Tree, reference: string): Tree | undefined {
   }
   return isTree(target) ? target : undefined;
 }
+
+/** The schema of a value below a section: a property, or an entry of a map. */
+export function findSchema(root: Tree, names: readonly string[]): Tree {
+  let schema: Tree = root;
+  for (const name of names) {
+    const { properties, additionalProperties } = schema;
+    const next = isTree(properties) && Object.hasOwn(properties, name) ? properties[name] : additionalProperties;
+    if (!isTree(next)) return {};
+    schema = next;
+  }
+  return schema;
+}

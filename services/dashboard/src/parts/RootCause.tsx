@@ -12,13 +12,22 @@ export function RootCause({ cause, nextSteps }: RootCauseProps) {
           <strong>{cause.code}</strong>: {cause.detail}
         </p>
       )}
-      {nextSteps.length > 0 && (
-        <ol>
-          {nextSteps.map((step) => (
-            <li key={step}>{step}</li>
-          ))}
-        </ol>
-      )}
+      <NextSteps steps={nextSteps} />
+    </>
+  );
+}
+
+/** What an operator can do next. */
+export function NextSteps({ steps }: { steps: readonly string[] }) {
+  if (steps.length === 0) return undefined;
+  return (
+    <>
+      <p>What to do next:</p>
+      <ol>
+        {steps.map((step) => (
+          <li key={step}>{step}</li>
+        ))}
+      </ol>
     </>
   );
 }

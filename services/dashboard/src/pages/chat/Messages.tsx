@@ -19,7 +19,7 @@ export function Exchanges({ exchanges }: { exchanges: readonly Exchange[] }) {
       {failure && <p role="alert">{failure}</p>}
       {turnId !== undefined && (
         <PageLink to="/runs" search={{ turn: turnId }}>
-          Steps of this turn
+          {state === 'failed' ? 'Why this turn failed' : 'Steps of this turn'}
         </PageLink>
       )}
     </article>

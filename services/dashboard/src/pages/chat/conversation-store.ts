@@ -6,7 +6,7 @@ export interface Exchange {
   message: string;
   answer: string;
   state: 'streaming' | 'done' | 'failed';
-  /** Names the run of a complete answer. */
+  /** Names the run of an answer that ended. */
   turnId?: string;
   failure?: string;
 }

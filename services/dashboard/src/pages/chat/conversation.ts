@@ -68,7 +68,12 @@ export async function send(message: string, address: ConversationAddress): Promi
     }
   } catch (error) {
     if (isSignedOut(error)) signOut();
-    changeLast(address, { state: 'failed', failure: controller.signal.aborted ? 'Cancelled.' : describeError(error) });
+    const failedTurn = error instanceof RpcError ? error.data.turnId : undefined;
+    changeLast(address, {
+      state: 'failed',
+      failure: controller.signal.aborted ? 'Cancelled.' : describeError(error),
+      ...(typeof failedTurn === 'string' ? { turnId: failedTurn } : {}),
+    });
   } finally {
     running = undefined;
   }

@@ -1,12 +1,13 @@
 import { CopyAs } from '../../parts/CopyAs.tsx';
 import { Loaded } from '../../parts/Loaded.tsx';
-import { DataTable } from '../../parts/DataTable.tsx';
 import { useCall } from '../../parts/use-call.ts';
+import { LatestChanges } from './LatestChanges.tsx';
 import { LatestTurns } from './LatestTurns.tsx';
+import { describeServices, Services } from './Services.tsx';
 import { Waiting } from './Waiting.tsx';
 import { useReadiness } from '../../session/presence.ts';
 
-/** The services of the installation and their replicas. */
+/** What an operator looks for first: whether the product works, what just happened, and what waits. */
 export function Home() {
   const readiness = useReadiness();
   const status = useCall('gateway.status', {}, ['config:patched']);
@@ -15,25 +16,15 @@ export function Home() {
     <>
       <Loaded query={readiness}>
         {({ ready, status: state, services = [] }) => (
-          <>
-            <p className="headline">
-              <span aria-hidden="true">{ready ? '●' : '▲'}</span> The gateway is {state}.
-            </p>
-            <DataTable
-              label="services"
-              columns={['service', 'state', 'replicas', 'versions']}
-              rows={services.map(({ service, state: presence, replicas }) => ({
-                service,
-                state: presence,
-                replicas: replicas.length,
-                versions: [...new Set(replicas.map(({ version }) => version))].join(', '),
-              }))}
-            />
-          </>
+          <p className="headline">
+            <span aria-hidden="true">{ready ? '●' : '▲'}</span> The gateway is {state}. {describeServices(services)}
+          </p>
         )}
       </Loaded>
-      <Waiting />
       <LatestTurns />
+      <LatestChanges />
+      <Waiting />
+      <Loaded query={readiness}>{({ services = [] }) => <Services services={services} />}</Loaded>
       <Loaded query={agents}>{({ agents: ids }) => <p>Agents: {ids.join(', ')}</p>}</Loaded>
       <Loaded query={status}>
         {({ uptime, memoryUsage, nodeVersion, notInForce = [] }) => (

@@ -7,7 +7,7 @@ import { readTurnRows } from '../runs/turn-row.ts';
 
 const SHOWN_ROWS = 10;
 
-/** The turns that just ended, each with a link to its steps. */
+/** The turns that just ended, each with a link to its steps, or to why it failed. */
 export function LatestTurns() {
   return (
     <Section title="Latest turns" needs={['obs.trace.search']}>
@@ -28,7 +28,8 @@ function Turns() {
             {rows.map(({ turnId, at, agentId, state, lastError, durationMs }) => (
               <li key={turnId}>
                 <PageLink to="/runs" search={{ turn: turnId }}>
-                  {formatTime(at)} · {agentId} · {lastError ?? state}
+                  {formatTime(at)} · {agentId} ·{' '}
+                  {lastError === undefined ? state : <strong className="danger">▲ failed: {lastError}</strong>}
                 </PageLink>{' '}
                 {formatDuration(durationMs)}
               </li>

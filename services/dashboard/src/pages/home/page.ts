@@ -6,6 +6,6 @@ export const page: Page = {
   group: 'Operate',
   order: 10,
   needs: ['gateway.status'],
-  wants: ['admin.approval.pending', 'agents.list', 'obs.trace.search'],
+  wants: ['admin.approval.pending', 'agents.list', 'config.history', 'obs.trace.search'],
   load: async () => (await import('./Home.tsx')).Home,
 };

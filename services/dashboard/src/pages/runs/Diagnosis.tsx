@@ -4,7 +4,7 @@ import { Facts } from '../../parts/Facts.tsx';
 import { formatCount, formatDuration, formatUsd } from '../../parts/format.ts';
 import { Loaded } from '../../parts/Loaded.tsx';
 import { PageLink } from '../../parts/PageLink.tsx';
-import { RootCause } from '../../parts/RootCause.tsx';
+import { NextSteps } from '../../parts/RootCause.tsx';
 import { useCall } from '../../parts/use-call.ts';
 
 /** Why the session ended as it did, from logged evidence, with the next steps of the operator. */
@@ -17,7 +17,7 @@ export function Diagnosis({ sessionKey, turnId }: { sessionKey: string; turnId: 
         {({ outcome, summary, likelyRootCause, suggestedNextSteps, failures, traceId, cost, timing, truncations }) => (
           <>
             <p className="headline">
-              <span aria-hidden="true">{outcome.severity === 'ok' ? '●' : '▲'}</span> {summary}
+              <span aria-hidden="true">{outcome.severity === 'ok' ? '●' : '▲'}</span> {likelyRootCause?.detail ?? summary}
             </p>
             {traceId !== null && traceId !== turnId && (
               <p>
@@ -28,9 +28,11 @@ export function Diagnosis({ sessionKey, turnId }: { sessionKey: string; turnId: 
                 , the newest one that ended badly.
               </p>
             )}
-            <RootCause cause={likelyRootCause} nextSteps={suggestedNextSteps} />
+            <NextSteps steps={suggestedNextSteps} />
             <Facts
               facts={{
+                Cause: likelyRootCause?.code,
+                'Whole session': likelyRootCause ? summary : undefined,
                 'Cost of the session': formatUsd(cost.costUsd),
                 Tokens: formatCount(cost.totalTokens),
                 Turns: `${timing.turnCount} in ${formatDuration(timing.durationMs)}`,

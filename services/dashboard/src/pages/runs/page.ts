@@ -6,6 +6,6 @@ export const page: Page = {
   group: 'Operate',
   order: 45,
   needs: [],
-  wants: ['obs.trace.search', 'obs.explain', 'context.tree'],
+  wants: ['obs.trace.search', 'obs.explain', 'obs.bundle', 'context.tree', 'session.history'],
   load: async () => (await import('./Runs.tsx')).Runs,
 };

@@ -8,6 +8,7 @@ import { describeError, formatCount, formatTime } from '../../parts/format.ts';
 import { Loaded } from '../../parts/Loaded.tsx';
 import { LongText } from '../../parts/LongText.tsx';
 import { PageLink } from '../../parts/PageLink.tsx';
+import { reveal } from '../../parts/reveal.ts';
 import { useInvalidation } from '../../parts/use-call.ts';
 import { useSearchText } from '../../parts/use-search.ts';
 import { VirtualList } from '../../parts/VirtualList.tsx';
@@ -20,7 +21,7 @@ const MESSAGES_PER_PAGE = 200;
 
 const getSessionKey = ({ sessionKey }: Summary): string => sessionKey;
 
-/** The sessions, newest first, and the messages of the selected one. */
+/** The messages of the selected session, and the sessions, newest first. */
 export function Sessions() {
   const sessions = useSessions();
   const [filter, setFilter] = useSearchText('filter');
@@ -37,6 +38,14 @@ export function Sessions() {
     [sessionKey, label, agentId].some((text) => text?.toLowerCase().includes(filter.toLowerCase()));
   return (
     <>
+      {selected !== '' && (
+        <Messages
+          key={selected}
+          sessionKey={selected}
+          messageCount={sessions.data?.pages.flatMap((page) => page.sessions).find((one) => one.sessionKey === selected)?.messageCount}
+          onDeleted={() => select('')}
+        />
+      )}
       <label>
         Filter <input type="search" value={filter} onChange={(event) => setFilter(event.target.value)} />
       </label>
@@ -66,14 +75,6 @@ export function Sessions() {
           );
         }}
       </Loaded>
-      {selected !== '' && (
-        <Messages
-          key={selected}
-          sessionKey={selected}
-          messageCount={sessions.data?.pages.flatMap((page) => page.sessions).find((one) => one.sessionKey === selected)?.messageCount}
-          onDeleted={() => select('')}
-        />
-      )}
     </>
   );
 }
@@ -130,13 +131,13 @@ function Messages({ sessionKey, messageCount, onDeleted }: MessagesProps) {
     onDeleted();
   };
   return (
-    <section aria-label="Messages">
+    <section aria-label="Messages" ref={reveal}>
       <h2>
         <bdi>{sessionKey}</bdi>
       </h2>
       <p>
         <PageLink to="/runs" search={{ session: sessionKey }}>
-          Runs of this session
+          Runs of this session: what the model received, and why a turn failed
         </PageLink>
       </p>
       {history.error && <p role="alert">{describeError(history.error)}</p>}
