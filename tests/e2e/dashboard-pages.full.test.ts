@@ -27,7 +27,7 @@ describe('pages of the dashboard', { skip, timeout: 240_000 }, () => {
     const rows = await page.getByRole('row').count();
     await call(product, 'config.set', { section: 'gateway', key: 'maxBatchSize', value: 88 });
     const first = page.getByRole('row').filter({ hasText: 'larger batches' });
-    const sha = (await first.getByRole('cell').first().textContent()) ?? '';
+    const sha = (await first.getByRole('cell').nth(4).textContent()) ?? '';
     await page.getByRole('row').nth(rows).waitFor();
     await first.getByRole('button', { name: 'Roll back' }).click();
     const dialog = page.getByRole('dialog', { name: /^Roll back/ });
