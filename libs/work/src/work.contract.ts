@@ -83,7 +83,7 @@ export function workContract(store: string, open: OpenStore): void {
   test(`${store}: startDue returns before the first document of a backlog starts, and poll after the last one`, async (t) => {
     const { replica } = await openWork(t, open);
     const resume = Promise.withResolvers<void>();
-    for (const operation of ['startDue', 'poll'] as const) {
+    const startBacklog = async (operation: 'startDue' | 'poll'): Promise<void> => {
       const started = new Set<string>();
       const all = Promise.withResolvers<void>();
       const run: WorkOptions<Job>['run'] = async ({ document }) => {
@@ -97,8 +97,10 @@ export function workContract(store: string, open: OpenStore): void {
       await returned;
       assert.equal(started.size, operation === 'poll' ? BACKLOG : 0);
       await all.promise;
-    }
-    resume.resolve();
+    };
+    await startBacklog('startDue')
+      .then(() => startBacklog('poll'))
+      .finally(resume.resolve);
   });
 
   test(`${store}: a failure of startDue is repeated by the timer`, async (t) => {
@@ -115,7 +117,6 @@ export function workContract(store: string, open: OpenStore): void {
     work.startDue();
     (await timer.promise)();
     assert.equal(await started.promise, '1');
-    assert.equal(failures.length, 0);
   });
 
   test(`${store}: runs a document again if a wake arrives before it parks`, async (t) => {
