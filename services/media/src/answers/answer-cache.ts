@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto';
+import { createHash, subtle } from 'node:crypto';
 import type { Principal } from '@switchyard/contracts';
 import type { Collection } from '@switchyard/store';
 import type { AnswerDocument } from './answer-document.ts';
 
 /** Parts that decide an answer: kind, model, prompt, and the bytes. */
-export type AnswerKey = readonly (string | number | boolean | Uint8Array | undefined)[];
+export type AnswerKey = readonly (string | number | boolean | Uint8Array<ArrayBuffer> | undefined)[];
 
 export interface AnswerContext {
   principal: Principal;
@@ -35,7 +35,7 @@ export function createAnswerCache(answers: Collection<AnswerDocument>, now: () =
 
   return {
     async remember<T extends object>({ principal, signal }: AnswerContext, key: AnswerKey, make: () => Promise<T>): Promise<T> {
-      const id = digest(key);
+      const id = await digest(key);
       const question = `${principal.tenant}/${id}`;
       for (let shared = running.get(question); shared !== undefined; shared = running.get(question)) {
         try {
@@ -51,12 +51,19 @@ export function createAnswerCache(answers: Collection<AnswerDocument>, now: () =
   };
 }
 
-/** Each part has its length in front, so that no two keys are the same text. */
-function digest(key: AnswerKey): string {
+/**
+ * Each part has its length in front, so that no two keys are the same text. Bytes are represented by their digest, which another thread
+ * calculates, because files are large.
+ */
+async function digest(key: AnswerKey): Promise<string> {
   const hash = createHash('sha256');
   for (const part of key) {
-    const bytes = part instanceof Uint8Array ? part : Buffer.from(JSON.stringify(part ?? null));
+    const bytes = part instanceof Uint8Array ? await digestBytes(part) : Buffer.from(JSON.stringify(part ?? null));
     hash.update(`${bytes.length}:`).update(bytes);
   }
   return hash.digest('hex');
+}
+
+async function digestBytes(bytes: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
+  return new Uint8Array(await subtle.digest('SHA-256', bytes));
 }

@@ -29,5 +29,5 @@ export async function readStoredFile(
   const { bytes } = await readBlob(blobs, id, { signal });
   const chunks: Uint8Array[] = [];
   for await (const chunk of bytes) chunks.push(chunk);
-  return { bytes: new Uint8Array(Buffer.concat(chunks)) };
+  return { bytes: Buffer.concat(chunks) };
 }
