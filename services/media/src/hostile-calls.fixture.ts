@@ -1,0 +1,88 @@
+import { createReadStream, readdirSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { putBlob } from '@switchyard/blob';
+import { principal, type TestService } from '@switchyard/testkit';
+import { testMedia } from './media.fixture.ts';
+
+/** What a service that has received the files of a folder reports. */
+export interface HostileReport {
+  calls: { file: string; method: string; code?: string; message?: string; blockedMs: number }[];
+  /** Delays of the event loop, which include the interval of the measurement. */
+  p99Ms: number;
+  maxMs: number;
+  /** The highest growth of the resident memory. */
+  grownMiB: number;
+}
+
+/** Interval of both measurements: of the service, and of the process beside it. */
+export const DELAY_RESOLUTION_MS = 5;
+const MEMORY_POLL_MS = 5;
+const MIB = 1_048_576;
+/** Bytes of a file that are sent in a request, so that the memory of the caller is no part of the measurement. */
+const MAX_SENT_BYTES = MIB;
+
+type Call = (app: TestService, address: string, file: string) => Promise<unknown>;
+
+const CALLS: Readonly<Record<string, Call>> = {
+  'media.extract_document': (app, address) => app.bus.call('media.extract_document', { attachment_url: address }),
+  'media.transcribe': (app, address) => app.bus.call('media.transcribe', { attachment_url: address }),
+  'media.describe_video': (app, address) => app.bus.call('media.describe_video', { attachment_url: address }),
+  'audio.transcribe': async (app, _, file) =>
+    app.bus.call('audio.transcribe', { audio: (await readHead(file, MAX_SENT_BYTES)).toString('base64') }),
+  'image.analyze': (app, address) => app.bus.call('image.analyze', { source: address, source_type: 'attachment' }),
+};
+
+async function readHead(path: string, maxBytes: number): Promise<Buffer> {
+  await using file = await open(path);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(maxBytes), 0, maxBytes, 0);
+  return buffer.subarray(0, bytesRead);
+}
+
+/** Calls each method with each file of a folder, in a service that has this process for itself. */
+async function callAll(folder: string): Promise<HostileReport> {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  await using app = await testMedia({ settings: { media: { documentExtraction: { timeoutMs: 10_000 } } } });
+  const blobs = (await app.host.blobs()).for(principal());
+  const store = async (file: string): Promise<string> => {
+    const { id } = await putBlob(blobs, () => createReadStream(join(folder, file)), { contentType: 'application/octet-stream' });
+    return `/media/${id}.ogg`;
+  };
+  const files = readdirSync(folder).toSorted();
+  // Each method loads its libraries once.
+  const first = await store(files[0] ?? '');
+  for (const call of Object.values(CALLS)) await call(app, first, join(folder, files[0] ?? '')).catch(() => undefined);
+  collectGarbage();
+
+  const calls: HostileReport['calls'] = [];
+  const before = process.memoryUsage.rss();
+  let highest = before;
+  const memoryTimer = setInterval(() => (highest = Math.max(highest, process.memoryUsage.rss())), MEMORY_POLL_MS);
+  const delay = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
+  delay.enable();
+  for (const file of files) {
+    const address = await store(file);
+    // Without this the garbage of earlier files is counted, which is there for as long as there is room for it.
+    collectGarbage();
+    for (const [method, call] of Object.entries(CALLS)) {
+      const own = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });
+      own.enable();
+      const error = await call(app, address, join(folder, file)).then(
+        () => undefined,
+        (reason: { code?: string; message: string }) => reason,
+      );
+      own.disable();
+      calls.push({ file, method, ...(error && { code: error.code ?? 'no code', message: error.message }), blockedMs: own.max / 1e6 });
+    }
+  }
+  delay.disable();
+  clearInterval(memoryTimer);
+  return { calls, p99Ms: delay.percentile(99) / 1e6, maxMs: delay.max / 1e6, grownMiB: (highest - before) / MIB };
+}
+
+const [folder] = process.argv.slice(2);
+if (import.meta.main && folder !== undefined) process.stdout.write(`${JSON.stringify(await callAll(folder))}\n`);
