@@ -1,3 +1,4 @@
+// alone: measures delays of the event loop
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
