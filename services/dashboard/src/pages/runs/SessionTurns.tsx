@@ -1,4 +1,6 @@
 import type { CallResult } from '@switchyard/client';
+import { CopyAs } from '../../parts/CopyAs.tsx';
+import { Exports } from '../../parts/Exports.tsx';
 import { formatDuration, formatTime } from '../../parts/format.ts';
 import { Loaded } from '../../parts/Loaded.tsx';
 import { PageLink } from '../../parts/PageLink.tsx';
@@ -33,21 +35,26 @@ export function SessionTurns({ sessionKey }: { sessionKey: string }) {
 
 function Turns({ sessionKey }: { sessionKey: string }) {
   const [turn, selectTurn] = useSearchText('turn');
-  const tree = useCall('context.tree', { conversation_id: sessionKey, turns: MAX_EVIDENT_TURNS }, ['message:sent', 'execution:aborted']);
+  const params = { conversation_id: sessionKey, turns: MAX_EVIDENT_TURNS };
+  const tree = useCall('context.tree', params, ['message:sent', 'execution:aborted']);
   return (
     <Loaded query={tree}>
       {({ turns = [] }) => (
-        <VirtualList
-          label="Turns, newest first"
-          items={turns}
-          rowHeight={40}
-          getKey={({ turnId }) => turnId}
-          render={({ turnId, turn: number, at, evidence }) => (
-            <button type="button" className="plain" aria-pressed={turnId === turn} onClick={() => selectTurn(turnId)}>
-              Turn {number} · {formatTime(at)} · {evidence === undefined ? 'a command' : describeSteps(evidence)}
-            </button>
-          )}
-        />
+        <>
+          <VirtualList
+            label="Turns, newest first"
+            items={turns}
+            rowHeight={40}
+            getKey={({ turnId }) => turnId}
+            render={({ turnId, turn: number, at, evidence }) => (
+              <button type="button" className="plain" aria-pressed={turnId === turn} onClick={() => selectTurn(turnId)}>
+                Turn {number} · {formatTime(at)} · {evidence === undefined ? 'a command' : describeSteps(evidence)}
+              </button>
+            )}
+          />
+          <Exports label="turns of the session" rows={turns} columns={['turn', 'turnId', 'at']} />
+          <CopyAs method="context.tree" params={params} />
+        </>
       )}
     </Loaded>
   );

@@ -1,10 +1,13 @@
 import { RpcError } from '@switchyard/client';
 import type { TurnEvidence } from '@switchyard/contracts';
+import { Exports } from '../../parts/Exports.tsx';
 import { Loaded } from '../../parts/Loaded.tsx';
 import { CopyAs } from '../../parts/CopyAs.tsx';
 import { useCall } from '../../parts/use-call.ts';
 import { MAX_EVIDENT_TURNS } from './SessionTurns.tsx';
 import { Waterfall } from './Waterfall.tsx';
+
+const COLUMNS = ['step', 'at', 'ms', 'firstMs', 'model', 'input', 'output', 'costUsd', 'tools'];
 
 /** The steps of a turn as far as its evidence tells. */
 export function Steps({ sessionKey, turnId }: { sessionKey: string; turnId: string }) {
@@ -21,6 +24,7 @@ export function Steps({ sessionKey, turnId }: { sessionKey: string; turnId: stri
         return (
           <>
             <Waterfall steps={turn.evidence.steps} model={turn.evidence.model} label={`Steps of ${turnId}`} />
+            <Exports label="steps" rows={turn.evidence.steps} columns={COLUMNS} />
             <Omissions evidence={turn.evidence} />
             <CopyAs method="context.tree" params={params} />
           </>

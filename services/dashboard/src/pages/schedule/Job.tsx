@@ -2,6 +2,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { Action } from '../../parts/Action.tsx';
 import { Confirm } from '../../parts/Confirm.tsx';
+import { CopyAs } from '../../parts/CopyAs.tsx';
 import { DataTable } from '../../parts/DataTable.tsx';
 import { Facts } from '../../parts/Facts.tsx';
 import { formatCount, formatDuration, formatTime, formatUsd } from '../../parts/format.ts';
@@ -94,6 +95,7 @@ export function Job({ name, agentId }: { name: string; agentId: string | undefin
           />
         )}
       </Loaded>
+      <CopyAs method="cron.status" params={one} />
     </Section>
   );
 }

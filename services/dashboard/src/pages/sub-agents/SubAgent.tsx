@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { Action } from '../../parts/Action.tsx';
 import { Confirm } from '../../parts/Confirm.tsx';
+import { CopyAs } from '../../parts/CopyAs.tsx';
 import { Facts } from '../../parts/Facts.tsx';
 import { formatCount, formatDuration, formatTime, formatUsd } from '../../parts/format.ts';
 import { Loaded } from '../../parts/Loaded.tsx';
@@ -78,6 +79,7 @@ export function SubAgent({ runId }: { runId: string }) {
           </>
         )}
       </Loaded>
+      <CopyAs method="session.run_status" params={{ run_id: runId }} />
     </Section>
   );
 }
