@@ -2,12 +2,15 @@ import type { z } from 'zod';
 import { BLOB_KEEPER, BLOB_PORT, serviceCharts, type ServiceChart } from './services.ts';
 import { Browser, Gateway, Platform, Sessions, StatelessService, StoringService, umbrella } from './values.ts';
 import { valuesFile, valuesSchema } from './values-file.ts';
+import { valuesPage } from './values-page.ts';
 
 const FOLDER = 'deploy/helm';
 const UMBRELLA = 'switchyard';
 const PLATFORM = 'switchyard-platform';
 /** The version of the platform chart. A service chart refuses an older platform than this. */
 const PLATFORM_VERSION = '0.1.0';
+const PLATFORM_DESCRIPTION = 'What the services of Switchyard share: NATS, its streams and users, keys, alerts.';
+const VALUES_PAGE = 'docs/reference/helm-values.md';
 const WRITTEN = '# Written by `make generate`; do not edit it.\n';
 
 interface Dependency {
@@ -18,11 +21,19 @@ interface Dependency {
 
 const KIT: Dependency = { name: 'kit', version: '0.1.0' };
 
-/** The generated files of all charts by path. Templates of kit, of the platform and of the ingress are written by hand. */
+/** The generated files of all charts, and the page of their values, by path. Templates of kit, of the platform and of the ingress are written by hand. */
 export function chartFiles(): Record<string, string> {
   const services = serviceCharts();
   const files = services.map((service) => serviceFiles(service));
-  return Object.assign({}, ...files, platformFiles(), umbrellaFiles(services)) as Record<string, string>;
+  return Object.assign({ [VALUES_PAGE]: describeValues(services) }, ...files, platformFiles(), umbrellaFiles(services)) as Record<
+    string,
+    string
+  >;
+}
+
+function describeValues(services: readonly ServiceChart[]): string {
+  const described = services.map((service) => ({ ...service, name: `switchyard-${service.name}`, values: valuesOf(service) }));
+  return valuesPage(described, { name: PLATFORM, version: PLATFORM_VERSION, description: PLATFORM_DESCRIPTION, values: Platform });
 }
 
 /** Links by path: a chart finds the charts that it depends on in its folder `charts`. */
@@ -75,9 +86,9 @@ function pairs(record: Readonly<Record<string, string | number>>): string {
 }
 
 function platformFiles(): Record<string, string> {
-  const description = 'What the services of Switchyard share: NATS, its streams and users, keys, alerts.';
+  const chart = { name: PLATFORM, version: PLATFORM_VERSION, description: PLATFORM_DESCRIPTION, dependencies: [KIT] };
   return {
-    [`${FOLDER}/${PLATFORM}/Chart.yaml`]: chartFile({ name: PLATFORM, version: PLATFORM_VERSION, description, dependencies: [KIT] }),
+    [`${FOLDER}/${PLATFORM}/Chart.yaml`]: chartFile(chart),
     ...valuesFiles(PLATFORM, Platform),
   };
 }

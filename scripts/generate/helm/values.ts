@@ -32,7 +32,7 @@ const Global = z.strictObject({
       registry: z.string().default('').describe('host of the registry'),
       repository: z.string().default('switchyard').describe('the images are REPOSITORY/SERVICE'),
       tag: z.string().default('').describe('the version of the chart by default'),
-      pullPolicy: z.enum(['IfNotPresent', 'Always', 'Never']).default('IfNotPresent'),
+      pullPolicy: z.enum(['IfNotPresent', 'Always', 'Never']).default('IfNotPresent').describe('when a node pulls an image'),
       pullSecrets: z.array(z.string()).default([]).describe('names of Secrets'),
     })
     .prefault({}),
@@ -73,7 +73,7 @@ const Global = z.strictObject({
   networkPolicy: z
     .strictObject({
       enabled: z.boolean().default(true).describe('denies all traffic but what the services need'),
-      dnsNamespace: z.string().default('kube-system'),
+      dnsNamespace: z.string().default('kube-system').describe('namespace of the DNS of the cluster'),
       monitoringNamespace: z.string().default('').describe('namespace that may read metrics'),
       databases: z
         .array(z.strictObject({ cidr: z.string(), port }))
@@ -96,15 +96,15 @@ const passed = {
 };
 
 const Autoscaling = z.strictObject({
-  enabled: z.boolean().default(false),
-  minReplicas: count.default(2),
-  maxReplicas: count.default(10),
+  enabled: z.boolean().default(false).describe('creates an autoscaler; needs MongoDB, except for the gateways'),
+  minReplicas: count.default(2).describe('at least the present number of replicas when it is enabled'),
+  maxReplicas: count.default(10).describe('at least minReplicas'),
   cpuPercent: z.int().min(1).max(100).default(70).describe('average load of a pod, of its requested CPU'),
 });
 
 const Service = z.strictObject({
   ...passed,
-  replicas: count.default(1).describe('not used while autoscaling is enabled'),
+  replicas: count.default(1).describe('number of pods; not used while autoscaling is enabled'),
   autoscaling: Autoscaling.prefault({}),
   settings: z.record(z.string(), z.unknown()).default({}).describe('configuration of this service, over global.settings'),
   environment: z.record(z.string(), z.string()).default({}).describe('further environment variables; no secrets'),
@@ -112,21 +112,21 @@ const Service = z.strictObject({
     .array(z.strictObject({ variable: z.string().regex(/^[A-Z][A-Z0-9_]*$/), secret: z.string(), key: z.string() }))
     .default([])
     .describe('secrets that are mounted as files and named by VARIABLE_FILE, such as OPENAI_API_KEY of the secrets service'),
-  resources: Resources.default(requests('128Mi')),
+  resources: Resources.default(requests('128Mi')).describe('of each pod'),
   terminationGracePeriodSeconds: grace.default(60).describe('longer than the drain and the shutdown of a process'),
 });
 
-const persistence = (size: string) =>
+const persistence = (size: string, use: string) =>
   z
     .strictObject({
-      size: z.string().default(size),
+      size: z.string().default(size).describe('of the volume'),
       storageClass: z.string().default('').describe('the default class of the cluster by default'),
     })
     .prefault({})
-    .describe('volume of SQLite');
+    .describe(use);
 
 /** A service that stores documents. */
-export const StoringService = Service.extend({ persistence: persistence('8Gi') });
+export const StoringService = Service.extend({ persistence: persistence('8Gi', 'volume of SQLite') });
 
 /** A turn that waits for its model needs no CPU, so the number of waiting turns is a better measure. */
 export const Sessions = StoringService.extend({
@@ -172,9 +172,9 @@ export const Gateway = Service.extend({
     ),
   ingress: z
     .strictObject({
-      enabled: z.boolean().default(false),
-      className: z.string().default(''),
-      host: z.string().default(''),
+      enabled: z.boolean().default(false).describe('creates an Ingress'),
+      className: z.string().default('').describe('class of the controller; the default class of the cluster by default'),
+      host: z.string().default('').describe('host name that clients use; required'),
       tlsSecret: z.string().default('').describe('a Secret with a certificate; required'),
       annotations: z.record(z.string(), z.string()).default({}).describe('timeouts of the controller must exceed the longest stream'),
     })
@@ -182,8 +182,8 @@ export const Gateway = Service.extend({
   route: z
     .strictObject({
       enabled: z.boolean().default(false).describe('creates an HTTPRoute of the Gateway API'),
-      gateway: z.string().default('').describe('name of the Gateway, which ends TLS'),
-      host: z.string().default(''),
+      gateway: z.string().default('').describe('name of the Gateway, which ends TLS; required'),
+      host: z.string().default('').describe('host name that clients use; required'),
     })
     .prefault({}),
 });
@@ -192,17 +192,22 @@ export const Platform = z.strictObject({
   ...passed,
   nats: z
     .strictObject({
-      image: z.string().default('nats:2.15.2-alpine'),
-      replicas: z.union([z.literal(1), z.literal(3), z.literal(5)]).default(1),
+      image: z.string().default('nats:2.15.2-alpine').describe('NATS 2.15 or newer'),
+      replicas: z
+        .union([z.literal(1), z.literal(3), z.literal(5)])
+        .default(1)
+        .describe('number of servers'),
       streamCopies: z.int().min(1).max(5).default(1).describe('copies of each stream and bucket, at most one per server'),
       turnStreams: z.int().min(1).max(16).default(1).describe('number of streams for frames of turns'),
-      priorityClass: z.string().default(''),
-      terminationGracePeriodSeconds: z.int().min(50).default(60),
-      persistence: persistence('24Gi'),
-      resources: Resources.default(requests('128Mi')),
+      priorityClass: z.string().default('').describe('a PriorityClass, so that NATS is evicted last'),
+      terminationGracePeriodSeconds: z.int().min(50).default(60).describe('longer than the lame-duck period, 40 seconds'),
+      persistence: persistence('24Gi', 'volume of each server'),
+      resources: Resources.default(requests('128Mi')).describe('of each server'),
     })
     .prefault({}),
-  provisioning: z.strictObject({ resources: Resources.default(requests('128Mi')) }).prefault({}),
+  provisioning: z
+    .strictObject({ resources: Resources.default(requests('128Mi')).describe('of the pod that creates streams') })
+    .prefault({}),
 });
 
 /** The umbrella: the values of the charts below it, which are checked by the schema of each chart. `enabled: false` leaves a chart out. */
