@@ -48,6 +48,8 @@ export interface Namespace extends AsyncDisposable {
   /** The same with another version of Helm. */
   runHelm(program: string, args: readonly string[]): Promise<string>;
   kubectl(...args: string[]): Promise<string>;
+  /** The same with objects as its input. */
+  kubectlWith(objects: string, ...args: string[]): Promise<string>;
   apply(...objects: object[]): Promise<void>;
   /** Sends rendered objects to the API server without storing them. Rejects with its findings, and with warnings of the security level. */
   tryObjects(rendered: string): Promise<void>;
@@ -73,6 +75,7 @@ export async function createNamespace(name: string, helm: string = HELM): Promis
     helm: (...args) => namespace.runHelm(helm, args),
     runHelm: (program, args) => runInside([program, '--kubeconfig', KUBECONFIG, '--namespace', name, ...args]),
     kubectl: inside,
+    kubectlWith: (objects, ...args) => kubectl(['--namespace', name, ...args], objects),
     apply: (...objects) => apply(objects, name),
     async tryObjects(rendered) {
       await kubectl(['--namespace', name, '--warnings-as-errors', 'apply', '--dry-run=server', '--filename', '-'], rendered);

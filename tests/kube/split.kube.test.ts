@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { CHARTS, createNamespace, FEW_SERVICES, NO_PODS, WAIT, type Namespace } from './cluster.ts';
 import { startLoad } from './load.ts';
+import { keepObjects, stopKeepingObjects } from './ownership.ts';
 
 const KINDS = 'deployment,service,pdb,networkpolicy,configmap';
-const GATEWAY = 'app.kubernetes.io/instance=switchyard,app.kubernetes.io/component=gateway';
-const KEEP = 'helm.sh/resource-policy';
 const CALLS_PER_SECOND = 50;
 
 interface ManagedObject {
@@ -25,10 +24,10 @@ describe('a service that leaves the umbrella', { skip: NO_PODS, timeout: 900_000
   test('keeps its deployment and its pods, and fails no call', async (t) => {
     const before = await identify();
     await using load = startLoad({ ...(await namespace.access()), callsPerSecond: CALLS_PER_SECOND, name: 'split' });
-    await namespace.kubectl('annotate', KINDS, '--selector', GATEWAY, `${KEEP}=keep`);
+    await keepObjects(namespace, 'switchyard', 'gateway');
     await namespace.helm('upgrade', 'switchyard', `${CHARTS}/switchyard`, '--reuse-values', '--set', 'gateway.enabled=false', ...WAIT);
     await namespace.helm('install', 'switchyard-gateway', `${CHARTS}/switchyard-gateway`, '--take-ownership', ...FEW_SERVICES, ...WAIT);
-    await namespace.kubectl('annotate', KINDS, '--selector', GATEWAY, `${KEEP}-`);
+    await stopKeepingObjects(namespace, 'switchyard-gateway');
     t.diagnostic(JSON.stringify(await load.end()));
     assert.deepEqual(await identify(), before);
   });
