@@ -114,6 +114,8 @@ test('an ingress has TLS, and a route never times a stream out', () => {
   const [ingress] = ofKind(readGolden('production'), 'Ingress');
   const { tls } = (ingress?.['spec'] ?? { tls: [] }) as { tls: object[] };
   assert.deepEqual(tls, [{ hosts: ['agents.example.com'], secretName: 'agents-tls' }]);
+  const { annotations } = (ingress?.['metadata'] ?? {}) as { annotations?: object };
+  assert.deepEqual(annotations, { 'haproxy-ingress.github.io/timeout-server': '1h' });
   const [route] = ofKind(readGolden('gateway-api'), 'HTTPRoute');
   const { rules } = (route?.['spec'] ?? { rules: [] }) as { rules: { timeouts: object }[] };
   assert.deepEqual(
