@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
+import { tempDir } from '@switchyard/testkit';
 import { startOutside, testBrowser, TIMEOUT } from './browser.fixture.ts';
 import { listChromium, waitUntilGone } from './replicas.fixture.ts';
 
@@ -44,5 +45,20 @@ test('no profile is left when Chromium is killed, alone or with its process grou
     process.kill(getTarget(chromium.pid), 'SIGKILL');
     await waitUntilGone(chromium, performance.now(), ORPHAN_LIMIT_MS);
     await app.bus.call('browser.stop', {}).catch(() => undefined);
+  }
+});
+
+test('a running Chromium has no folder of the driver, which a killed service would leave', TIMEOUT, async () => {
+  await using temporary = await tempDir();
+  await using _outside = await startOutside({ '/': '<title>Here</title>' });
+  await using app = await testBrowser({ settings: { browser: { timeoutMs: 20_000 } } });
+  const { TMPDIR } = process.env;
+  try {
+    process.env['TMPDIR'] = temporary.path;
+    await app.bus.call('browser.navigate', { url: 'http://site.example/' });
+    assert.deepEqual(await readdir(temporary.path), []);
+  } finally {
+    if (TMPDIR === undefined) delete process.env['TMPDIR'];
+    else process.env['TMPDIR'] = TMPDIR;
   }
 });

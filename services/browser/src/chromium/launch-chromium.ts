@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { ServiceError } from '@switchyard/contracts';
 import type { Browser } from 'playwright-core';
 import { registerStyledTargets } from '../sessions/styled-targets.ts';
+import { removeDriverFolders } from './driver-folders.ts';
 import { listLaunchFlags } from './launch-flags.ts';
 
 const LAUNCH_TIMEOUT_MS = 30_000;
@@ -45,7 +46,7 @@ export async function launchChromium({ program, proxy }: LaunchOptions): Promise
     const shell = ['/bin/sh', '-c', SCRIPT, 'browser', program, folder, ...listLaunchFlags(join(folder, 'profile'), proxy)];
     const asUser = ['setpriv', `--reuid=${userId}`, `--regid=${userId}`, '--clear-groups', '--no-new-privs', '--', ...shell];
     const [command = '', ...args] = isRoot ? ['/usr/bin/env', ...asUser] : shell;
-    return await chromium.launch({
+    const browser = await chromium.launch({
       executablePath: command,
       args,
       ignoreDefaultArgs: true,
@@ -57,6 +58,8 @@ export async function launchChromium({ program, proxy }: LaunchOptions): Promise
       handleSIGHUP: false,
       timeout: LAUNCH_TIMEOUT_MS,
     });
+    await removeDriverFolders();
+    return browser;
   } catch (error) {
     await rm(folder, { recursive: true, force: true, maxRetries: 10 });
     throw explainLaunchFailure(error);
