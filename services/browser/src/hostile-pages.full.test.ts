@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { startOutside, testBrowser, TIMEOUT } from './browser.fixture.ts';
+import { listChromium } from './replicas.fixture.ts';
 
 test('a page with an endless loop ends with a typed error, and the next call works', TIMEOUT, async () => {
   await using _outside = await startOutside({
@@ -59,8 +58,8 @@ test('a killed Chromium fails one call at most, and the next one works', TIMEOUT
   await using _outside = await startOutside({ '/': '<title>Fine</title>' });
   await using app = await testBrowser();
   await app.bus.call('browser.navigate', { url: 'http://site.example/' });
-  const profile = await findProfile();
-  process.kill(profile.pid, 'SIGKILL');
+  const [chromium = assert.fail('a Chromium runs')] = await listChromium(process.pid);
+  process.kill(chromium.pid, 'SIGKILL');
   const again = (): Promise<{ title: string }> => app.bus.call('browser.navigate', { url: 'http://site.example/' });
   const { title } = await again().catch((error: { code?: string }) => {
     assert.equal(error.code, 'UNAVAILABLE');
@@ -68,19 +67,3 @@ test('a killed Chromium fails one call at most, and the next one works', TIMEOUT
   });
   assert.equal(title, 'Fine');
 });
-
-/** Finds the newest Chromium that this process started, by its parent. */
-async function findProfile(): Promise<{ pid: number }> {
-  for (const entry of (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).toReversed()) {
-    const command = await readFile(join('/proc', entry, 'cmdline'), 'utf8').catch(() => '');
-    const status = await readFile(join('/proc', entry, 'stat'), 'utf8').catch(() => '');
-    const words = command.split('\0');
-    if (!words.includes('--remote-debugging-pipe') || words.some((word) => word.startsWith('--type=')) || words[0]?.endsWith('sh') === true)
-      continue;
-    const parent = Number(status.slice(status.lastIndexOf(')')).split(' ')[2]);
-    const parentStatus = await readFile(join('/proc', String(parent), 'stat'), 'utf8').catch(() => '');
-    const grandparent = Number(parentStatus.slice(parentStatus.lastIndexOf(')')).split(' ')[2]);
-    if (grandparent === process.pid) return { pid: Number(entry) };
-  }
-  throw new Error('no Chromium of this process runs');
-}
