@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { test } from 'node:test';
 import { allowPort, mapHosts } from '@switchyard/egress/testing';
 import { startOutside, testBrowser, TIMEOUT } from './browser.fixture.ts';
@@ -102,6 +103,36 @@ test('browser.allowLoopbackNavigation lets pages reach this machine by its own n
     code: /PERMISSION_DENIED|INVALID_ARGUMENT/,
   });
 });
+
+test('a service worker reaches no internal address', TIMEOUT, async () => {
+  await using silent = await listenSilently();
+  using _port = allowPort(silent.port);
+  // Chromium runs service workers on pages of this machine and of https only.
+  const own = Object.values(networkInterfaces()).flatMap((all = []) =>
+    all.filter(({ internal, family }) => !internal && family === 'IPv4'),
+  );
+  const targets = ['0.0.0.0', '10.0.0.8', ...own.map(({ address }) => address)].map((host) => `http://${host}:${silent.port}/`);
+  await using outside = await startOutside({
+    '/worker.js': (_, response) => void response.writeHead(200, { 'content-type': 'text/javascript' }).end(SERVICE_WORKER),
+    '/own': 'own page',
+    '/': `<p id=state>waiting</p><script>
+      navigator.serviceWorker.onmessage = ({ data }) => { state.textContent = data; };
+      navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready)
+        .then(({ active }) => active.postMessage(${JSON.stringify(['/own', ...targets])}));</script>`,
+  });
+  await using app = await testBrowser({ settings: { browser: { allowLoopbackNavigation: true, timeoutMs: 20_000 } } });
+  await app.bus.call('browser.navigate', { url: `http://127.0.0.1:${outside.port}/` });
+  await app.bus.call('browser.act', { action: 'wait', text: 'waiting', timeMs: 20_000 });
+  const { snapshot } = await app.bus.call('browser.snapshot', {});
+  assert.ok(snapshot.includes(['reached', ...targets.map(() => 'failed')].join(' ')), snapshot);
+  assert.equal(silent.connections, 0);
+});
+
+/** The proxy answers a refused request with 403. */
+const SERVICE_WORKER = `onmessage = async ({ data, source }) => {
+  const probe = (url) => fetch(url).then(({ ok }) => (ok ? 'reached' : 'failed'), () => 'failed');
+  source.postMessage((await Promise.all(data.map(probe))).join(' '));
+};`;
 
 const WORKER =
   'onmessage = ({ data }) => fetch(data, { mode: "no-cors" }).then(() => postMessage("reached"), () => postMessage("failed"));';
