@@ -45,5 +45,5 @@ test('the image of the media service loads all parsers, and reads a document and
   const [, json = ''] = await run.line(/^(\{"formats".*\})$/m);
   const { formats, ...read } = JSON.parse(json) as Record<string, unknown>;
   assert.ok(Number(formats) > 5, String(formats));
-  assert.deepEqual(read, { text: 'The train leaves at nine.', mimeType: 'image/png', width: 1 });
+  assert.deepEqual(read, { text: '[page 1]\n\nThe train leaves at nine.', mimeType: 'image/png', width: 1 });
 });
