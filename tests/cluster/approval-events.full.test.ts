@@ -68,6 +68,13 @@ async function readNotifications(product: Running, url: string): Promise<Reader>
   return { next: queue.next, close: async () => socket[Symbol.asyncDispose]() };
 }
 
+/** Returns the addresses of all gateways. */
+async function getGateways(product: Running): Promise<string[]> {
+  const gateways = (await getProcesses(product)).filter(({ service }) => service === 'gateway');
+  assert.ok(gateways.length > 1, 'the cluster has a second gateway');
+  return gateways.map(({ ports }) => `http://127.0.0.1:${ports['http']}`);
+}
+
 describe('approval events at every gateway', { skip: SKIP, timeout: 400_000 }, () => {
   let product: Running;
   before(async () => {
@@ -81,9 +88,7 @@ describe('approval events at every gateway', { skip: SKIP, timeout: 400_000 }, (
 
   test('approval:requested arrives over SSE and WebSocket of each gateway', async (t) => {
     await using own = new AsyncDisposableStack();
-    const gateways = (await getProcesses(product)).filter(({ service }) => service === 'gateway');
-    const urls = gateways.map(({ ports }) => `http://127.0.0.1:${ports['http']}`);
-    assert.ok(urls.length > 1, 'the cluster has a second gateway');
+    const urls = await getGateways(product);
     const readers: Reader[] = [];
     for (const url of urls)
       for (const opening of [readEvents(url, product.token), readNotifications(product, url)]) {
@@ -107,5 +112,26 @@ describe('approval events at every gateway', { skip: SKIP, timeout: 400_000 }, (
     const sorted = delays.toSorted((a, b) => a - b);
     t.diagnostic(`an event arrives after ${sorted[Math.floor(sorted.length / 2)]} ms (median), at most ${sorted.at(-1)} ms`);
     assert.ok(sorted.at(-1)! < MAX_DELAY_MS, `an event arrived after ${sorted.at(-1)} ms`);
+  });
+
+  test('session.completed arrives over WebSocket of each gateway', async () => {
+    await using own = new AsyncDisposableStack();
+    const sockets = [];
+    for (const url of await getGateways(product)) sockets.push(own.use(await openSocket({ ...product, url }, product.token)));
+    const completed = sockets.map(({ raw }) => {
+      const { promise, resolve } = Promise.withResolvers<object | undefined>();
+      raw.on('message', (data: Buffer) => {
+        const { method, params } = JSON.parse(data.toString()) as { method?: string; params?: object };
+        if (method === 'session.completed') resolve(params);
+      });
+      return promise;
+    });
+    const reply = JSON.stringify([{ text: 'the second offer' }]);
+    await call(product, 'agent.execute', { message: reply, sessionKey: { channelId: 'parent' } });
+    const { sessions } = await call<{ sessions: { sessionKey: string }[] }>(product, 'session.list');
+    const parentSessionKey = sessions.find(({ sessionKey }) => sessionKey.endsWith(':parent'))?.sessionKey;
+    const { sessionKey } = await call<{ sessionKey: string }>(product, 'session.spawn', { parentKey: parentSessionKey, task: reply });
+    for (const params of await within('read the notification', Promise.all(completed)))
+      assert.deepEqual(params, { sessionKey, parentSessionKey, result: 'the second offer' });
   });
 });

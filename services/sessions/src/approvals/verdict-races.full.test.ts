@@ -48,9 +48,9 @@ async function answerFromThreePlaces({ bus }: TestService, { requestId, name }: 
     assert.match(response, /^(Approved: |Denied: |Approval request .* was already|No call waits|No waiting call)/);
     return response.startsWith(approved ? 'Approved: ' : 'Denied: ');
   };
-  const answers = await Promise.all(
-    [byRpc, bySession, byChat].map(async (place, n) => ({ approved: verdict(n), won: await place(verdict(n)) })),
-  );
+  // Each place is the first one in turn.
+  const places = [byRpc, bySession, byChat].map((_, n, all) => all[(n + at) % all.length]!);
+  const answers = await Promise.all(places.map(async (place, n) => ({ approved: verdict(n), won: await place(verdict(n)) })));
   return { won: answers.filter(({ won }) => won).map(({ approved }) => approved), lost: answers.filter(({ won }) => !won).length };
 }
 
