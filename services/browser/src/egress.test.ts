@@ -87,6 +87,9 @@ test('reaches no internal address by navigation, redirect, rebinding or from a p
     );
   }
   await app.bus.call('browser.navigate', { url: 'http://site.example/refresh' });
+  // Until the refresh is refused, it may interrupt the next navigation.
+  const refreshed = `http://localhost:${port}/`;
+  while (!(await app.bus.call('browser.tabs', {})).tabs.some(({ url }) => url === refreshed));
   await app.bus.call('browser.navigate', { url: 'http://site.example/probes' });
   const done = await app.bus.call('browser.act', { action: 'wait', text: 'waiting', timeMs: 20_000 });
   assert.deepEqual(done, { ok: true, action: 'wait' });
