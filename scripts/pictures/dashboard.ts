@@ -36,10 +36,10 @@ await take('chat');
 await page.getByRole('main').getByLabel('Agent').selectOption('researcher');
 await page.getByLabel('Message').fill('session_search {"query":"cheapest offer"}');
 await page.getByRole('button', { name: 'Send' }).click();
-await page.locator('.theirs[data-state=done]').nth(2).waitFor();
+await page.locator('.theirs[data-state=done]').filter({ hasText: 'session_search answered' }).waitFor();
 await page.getByRole('link', { name: 'Steps of this turn' }).last().click();
 await page.getByRole('region', { name: /^Steps of turn_/ }).waitFor();
-await page.getByText('0 tool failures across').waitFor();
+await page.getByRole('region', { name: 'What the model received' }).getByText('session_search').first().waitFor();
 await page.getByRole('heading', { name: /^Run / }).evaluate('(heading) => heading.scrollIntoView()');
 await take('run');
 

@@ -4,13 +4,27 @@ import { Exports } from '../../parts/Exports.tsx';
 import { Loaded } from '../../parts/Loaded.tsx';
 import { CopyAs } from '../../parts/CopyAs.tsx';
 import { useCall } from '../../parts/use-call.ts';
+import { readBundle } from './bundle.ts';
 import { MAX_EVIDENT_TURNS } from './SessionTurns.tsx';
 import { Waterfall } from './Waterfall.tsx';
 
 const COLUMNS = ['step', 'at', 'ms', 'firstMs', 'model', 'input', 'output', 'costUsd', 'tools'];
 
-/** The steps of a turn as far as its evidence tells. */
-export function Steps({ sessionKey, turnId }: { sessionKey: string; turnId: string }) {
+interface StepsProps {
+  sessionKey: string;
+  turnId: string;
+}
+
+/** The steps of a turn as far as its evidence tells. Reads the conversation if observability does not have the evidence. */
+export function Steps({ sessionKey, turnId }: StepsProps) {
+  const bundle = useCall('obs.bundle', { traceId: turnId });
+  if (bundle.isPending) return <Loaded query={bundle}>{() => undefined}</Loaded>;
+  const evidence = bundle.data && readBundle(bundle.data, turnId).evidence;
+  return evidence ? <EvidentSteps turnId={turnId} evidence={evidence} /> : <StepsOfConversation sessionKey={sessionKey} turnId={turnId} />;
+}
+
+/** `context.tree` returns only conversations of the agent of the token. */
+function StepsOfConversation({ sessionKey, turnId }: StepsProps) {
   const params = { conversation_id: sessionKey, turns: MAX_EVIDENT_TURNS };
   const tree = useCall('context.tree', params, ['message:sent', 'execution:aborted']);
   // A session has no conversation before its first turn succeeds.
@@ -23,14 +37,22 @@ export function Steps({ sessionKey, turnId }: { sessionKey: string; turnId: stri
         if (turn.evidence === undefined) return <p className="empty">This turn was a command. It called no model.</p>;
         return (
           <>
-            <Waterfall steps={turn.evidence.steps} model={turn.evidence.model} label={`Steps of ${turnId}`} />
-            <Exports label="steps" rows={turn.evidence.steps} columns={COLUMNS} />
-            <Omissions evidence={turn.evidence} />
+            <EvidentSteps turnId={turnId} evidence={turn.evidence} />
             <CopyAs method="context.tree" params={params} />
           </>
         );
       }}
     </Loaded>
+  );
+}
+
+function EvidentSteps({ turnId, evidence }: { turnId: string; evidence: TurnEvidence }) {
+  return (
+    <>
+      <Waterfall steps={evidence.steps} model={evidence.model} label={`Steps of ${turnId}`} />
+      <Exports label="steps" rows={evidence.steps} columns={COLUMNS} />
+      <Omissions evidence={evidence} />
+    </>
   );
 }
 
