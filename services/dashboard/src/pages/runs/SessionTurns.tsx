@@ -1,4 +1,4 @@
-import type { CallResult } from '@switchyard/client';
+import { RpcError, type CallResult } from '@switchyard/client';
 import { CopyAs } from '../../parts/CopyAs.tsx';
 import { Exports } from '../../parts/Exports.tsx';
 import { formatDuration, formatTime } from '../../parts/format.ts';
@@ -37,6 +37,12 @@ function Turns({ sessionKey }: { sessionKey: string }) {
   const [turn, selectTurn] = useSearchText('turn');
   const params = { conversation_id: sessionKey, turns: MAX_EVIDENT_TURNS };
   const tree = useCall('context.tree', params, ['message:sent', 'execution:aborted']);
+  if (tree.error instanceof RpcError && tree.error.data.code === 'NOT_FOUND')
+    return (
+      <p className="empty">
+        No turn of this session has succeeded yet, or its agent is not the agent of your token. The list of all sessions has its turns too.
+      </p>
+    );
   return (
     <Loaded query={tree}>
       {({ turns = [] }) => (
