@@ -10,7 +10,7 @@ const OWN_KEYS = 'switchyard-keys-secrets';
 const PREVIOUS = 'previous-master-key';
 const STORED = 'OPENAI_API_KEY';
 /** Larger than the payloads that services send over NATS. */
-const LARGE_CHARS = 200_000;
+const LARGE_CHARS = 90_000;
 const ROLLED_OUT = '--timeout=180s';
 
 describe('keys', { skip: NO_PODS, timeout: 900_000 }, () => {
