@@ -8,7 +8,7 @@ import { retryUnavailable } from './retry.ts';
 const KEYS = 'app.kubernetes.io/component=keys';
 const OWN_KEYS = 'switchyard-keys-secrets';
 const PREVIOUS = 'previous-master-key';
-const STORED = 'OPENAI_API_KEY';
+const STORED = 'WEATHER_API_KEY';
 /** Larger than the payloads that services send over NATS. */
 const LARGE_CHARS = 90_000;
 const ROLLED_OUT = '--timeout=180s';
