@@ -37,6 +37,7 @@ export function createOwnedBrowser({ live, lease, states, now, log, numbers, sto
   const savedStates = new Map<string, { digest: string; at: number }>();
   let saved = '';
   let saving: Promise<void> | undefined;
+  let nextSave: Promise<void> | undefined;
 
   async function save(): Promise<void> {
     const sessions = live.list().map(([, session]) => session.getState());
@@ -66,10 +67,16 @@ export function createOwnedBrowser({ live, lease, states, now, log, numbers, sto
     await save();
   }
 
+  function startSaving(): Promise<void> {
+    nextSave = undefined;
+    return (saving = saveStorage().finally(() => (saving = undefined)));
+  }
+
   return {
     live,
     save,
-    saveStorage: () => (saving ??= saveStorage().finally(() => (saving = undefined))),
+    // A save that runs may have read the pages before their last change, so that another one follows it.
+    saveStorage: () => (saving ? (nextSave ??= saving.then(startSaving, startSaving)) : startSaving()),
     async closeSession(name, { isStopped }) {
       const left = await live.stop(name);
       savedStates.delete(name);
