@@ -16,7 +16,7 @@ export interface BareBrowser {
   close(): Promise<void>;
 }
 
-/** What a caller would write with playwright-core alone: its default flags, the sandbox on, no proxy. */
+/** Launches Chromium with playwright-core alone: default flags, with the sandbox, without a proxy. */
 export async function launchBare(): Promise<BareBrowser> {
   const program = await findChromium();
   const folder = await mkdtemp(join(tmpdir(), 'bench-browser-'));
@@ -53,7 +53,7 @@ export async function launchBare(): Promise<BareBrowser> {
   };
 }
 
-/** The flags that matter of those that the driver passes, because a root user starts Chromium through another program. */
+/** Lists default flags of the driver. Root starts Chromium through `setpriv`, so the driver cannot add them. */
 function listDefaultFlags(folder: string): string[] {
   return [
     '--headless',

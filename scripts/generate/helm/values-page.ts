@@ -11,10 +11,10 @@ export interface DescribedChart {
   values: z.ZodType;
 }
 
-/** Values that Helm or the umbrella passes to a chart. They belong to no single chart. */
+/** Values that Helm or the umbrella passes to every chart. The page has a section of its own for `global`, and leaves the others out. */
 const PASSED = new Set(['global', 'kit', 'enabled']);
 
-/** Renders the reference page of all values. Values that every service chart has are listed once. */
+/** Renders the reference page of all chart values. A value that all service charts share is listed once. */
 export function valuesPage(services: readonly DescribedChart[], platform: DescribedChart): string {
   const schemas = services.map(({ values }) => readSchema(values));
   const [first, ...others] = schemas.map((schema) => listValues(omitPassed(schema)));
@@ -61,7 +61,7 @@ function omitPassed(schema: JsonSchema): JsonSchema {
   return { ...schema, properties: Object.fromEntries(properties) };
 }
 
-/** The values of an object and of the objects inside. An object with fields has no row, unless it has a default of its own. */
+/** Lists the values of an object and of its nested objects. A nested object has a row only if it has a default. */
 function listValues(schema: JsonSchema, prefix = ''): Value[] {
   return Object.entries(schema.properties ?? {}).flatMap(([name, property]) => {
     const path = prefix + name;
@@ -88,7 +88,7 @@ function valuesTable(values: readonly Value[]): string {
   );
 }
 
-/** Every whole number has the limit of the safe ones, which says nothing about a value. */
+/** Removes the maximum that Zod adds to every integer, because the chart does not set it. */
 function omitSafeLimit({ maximum, ...schema }: JsonSchema): JsonSchema {
   return maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? schema : { ...schema, maximum };
 }

@@ -8,7 +8,7 @@ import { putBlob } from '@switchyard/blob';
 import { principal, type TestService } from '@switchyard/testkit';
 import { testMedia } from './media.fixture.ts';
 
-/** What a service that has received the files of a folder reports. */
+/** Measurements of a service that received all files of a folder. */
 export interface HostileReport {
   calls: { file: string; method: string; code?: string; message?: string; blockedMs: number }[];
   /** Delays of the event loop, which include the interval of the measurement. */
@@ -42,7 +42,7 @@ async function readHead(path: string, maxBytes: number): Promise<Buffer> {
   return buffer.subarray(0, bytesRead);
 }
 
-/** Calls each method with each file of a folder, in a service that has this process for itself. */
+/** Calls each method with each file of a folder. No other service runs in this process. */
 async function callAll(folder: string): Promise<HostileReport> {
   setFlagsFromString('--expose-gc');
   const collectGarbage = runInNewContext('gc') as () => void;
@@ -66,7 +66,7 @@ async function callAll(folder: string): Promise<HostileReport> {
   delay.enable();
   for (const file of files) {
     const address = await store(file);
-    // Without this the garbage of earlier files is counted, which is there for as long as there is room for it.
+    // Garbage of earlier files would count as growth.
     collectGarbage();
     for (const [method, call] of Object.entries(CALLS)) {
       const own = monitorEventLoopDelay({ resolution: DELAY_RESOLUTION_MS });

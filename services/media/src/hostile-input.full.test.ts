@@ -10,7 +10,7 @@ import { HOSTILE_FILES } from './hostile-files.fixture.ts';
 
 const TIMEOUT_MS = 180_000;
 const MAX_GROWTH_MIB = 50;
-/** The most that the service may be later than a process beside it that does nothing: what is more comes from the service. */
+/** Highest p99 delay of the service's event loop above that of an idle process, which measures how busy the machine is. */
 const MAX_DELAY_MS = 20;
 const NAMED_REFUSALS = ['INVALID_ARGUMENT', 'FAILED_PRECONDITION'];
 

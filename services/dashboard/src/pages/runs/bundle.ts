@@ -1,7 +1,7 @@
 import type { CallResult } from '@switchyard/client';
 import type { TurnEvidence, TurnRecording } from '@switchyard/contracts';
 
-/** What is kept of a turn: its texts, and its evidence as numbers. Both expire. */
+/** The stored texts and evidence of a turn. Each is undefined after it has expired. */
 export interface KeptTurn {
   recording: TurnRecording | undefined;
   evidence: TurnEvidence | undefined;
