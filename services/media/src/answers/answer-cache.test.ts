@@ -34,3 +34,11 @@ test('calls at once with the same bytes ask a provider once, and those of anothe
   await app.bus.as(principal({ tenant: 'other' })).call('audio.transcribe', { audio });
   assert.equal(upstream.requests.length, 2);
 });
+
+test('other bytes of the same length ask a provider again', TIMEOUT, async () => {
+  await using upstream = await startMediaUpstream({ transcript: 'Nine.' });
+  await using app = await testMedia({ env: { OPENAI_BASE_URL: `${upstream.origin}/v1` } });
+  const other = Buffer.from(encodeWav(new Int16Array(800).fill(1), 8_000)).toString('base64');
+  for (const bytes of [audio, other, audio]) await app.bus.call('audio.transcribe', { audio: bytes });
+  assert.equal(upstream.requests.length, 2);
+});

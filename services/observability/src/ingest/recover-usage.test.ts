@@ -8,10 +8,12 @@ import { recoverUsage, RESET_POSITION, type RecoveryDeps } from './recover-usage
 
 type Page = Result<'usage.list'>;
 
-const ENTRIES_PER_PAGE = 50;
+/** More than a batch, so that each page is stored in two. */
+const ENTRIES_PER_PAGE = 150;
+const BATCHES_PER_PAGE = 2;
 const PAGES = 4;
-/** Each page is read once, however many of its entries exist. */
-const MAX_READS = PAGES + 2;
+/** Each batch is read once, however many of its entries exist. */
+const MAX_READS = PAGES * BATCHES_PER_PAGE + 2;
 const AT = Date.now() - 60_000;
 const RETENTION_MS = 86_400_000;
 
@@ -26,7 +28,7 @@ function buildPage(page: number): Page {
   return { entries, ...(page + 1 < PAGES ? { cursor: String(page + 1) } : {}) };
 }
 
-test('recovers pages of usage with one read each, twice without a change, and nothing before a reset', async () => {
+test('recovers pages of usage with one read per batch, twice without a change, and nothing before a reset', async () => {
   await using app = await startObservability();
   const { host } = app.service;
   const store = await host.store('observability');
