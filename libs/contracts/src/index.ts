@@ -155,4 +155,4 @@ export { ChannelHealth } from './channels/channels.ts';
 export { PlatformObject } from './channels/message.ts';
 export { DiscordAction, SlackAction, TelegramAction, WhatsAppAction } from './channels/platforms.ts';
 export { McpServer, McpState, McpTool, McpTransport } from './tools/mcp.ts';
-export { Skill, SkillName } from './tools/skills.ts';
+export { Skill, SkillInstructions, SkillName } from './tools/skills.ts';

@@ -64,6 +64,8 @@ export const PARAM_KINDS: Readonly<Record<string, Kind | 'none'>> = {
   'agent.start sessionKey': 'session',
   'agent.stream sessionKey': 'session',
   'session.send key': 'session',
+  'skills.upload files': 'none',
+  'skills.upload files.*.path': 'none',
   'browser.act secret': 'secret',
   'browser.navigate url': 'address',
   'browser.open url': 'address',

@@ -8,6 +8,7 @@ import { scheduler } from '@switchyard/scheduler';
 import { secrets } from '@switchyard/secrets';
 import type { AnyService } from '@switchyard/service-kit';
 import { sessions } from '@switchyard/sessions';
+import { tools } from '@switchyard/tools';
 
 /** The services behind the gateway, in start order. */
 export const services: readonly AnyService[] = [
@@ -20,4 +21,5 @@ export const services: readonly AnyService[] = [
   media,
   observability,
   browser,
+  tools,
 ];

@@ -35,7 +35,7 @@ const SECTION_OWNERS: Readonly<Record<SectionName, Owner>> = {
   observability: 'observability',
   diagnostics: 'observability',
   oauth: 'registry',
-  plugins: 'tools/skills',
+  plugins: 'tools',
   queue: 'sessions/agent',
   streaming: 'channels/message',
   autoReplyEngine: 'channels/message',
@@ -84,6 +84,8 @@ const PART_OWNERS: Readonly<Record<string, Owner>> = {
   // These sections come from files of the agent's workspace.
   'agents.*.session.compaction.postCompactionSections': 'workspace',
   'agents.*.skills': 'tools/skills',
+  // Most of these tools are those of the workspace.
+  'agents.*.skills.builtinTools': 'workspace',
   'agents.*.skills.toolDiscovery': 'sessions/agent',
   'agents.*.skills.toolPolicy': 'sessions/agent',
   'agents.*.sourceGate': 'tools',
@@ -145,6 +147,15 @@ const UNREAD_OF_BUILT_OWNERS: readonly string[] = [
   'scheduler.cron.storeDir',
   'scheduler.tasks.storeDir',
   'scheduler.execution',
+  // Skills are documents, so that every replica has the same ones. They are uploaded and not read from folders.
+  'agents.*.skills.discoveryPaths',
+  'agents.*.skills.watchDebounceMs',
+  'agents.*.skills.watchEnabled',
+  // Skills execute no programs.
+  'agents.*.skills.execSandbox',
+  'agents.*.skills.promptSkills.enableDynamicContext',
+  // Each skill is a tool that the model calls, so its text is in no prompt before that.
+  'agents.*.skills.promptSkills.maxAutoInject',
   // Media pass between processes through pipes, so there are no temporary files.
   'media.infrastructure.tempCleanupIntervalMs',
   'media.infrastructure.tempFileTtlMs',

@@ -165,7 +165,7 @@ export const TOKENS_COMPLETE_KEY = 'told';
 export const AGENTS_BUCKET: BucketDefinition & Access = {
   name: 'agents',
   writers: ['registry'],
-  readers: ['graph', 'memory', 'scheduler', 'secrets', 'sessions'],
+  readers: ['graph', 'memory', 'scheduler', 'secrets', 'sessions', 'tools'],
 };
 /** The tools that appear at run time, of MCP servers and skills: by tenant and agent id (`bucketKey`). */
 export const OFFERED_TOOLS_BUCKET: BucketDefinition & Access = { name: 'offered-tools', writers: ['tools'], readers: ['sessions'] };

@@ -58,6 +58,7 @@ export const TurnTools = z.strictObject({
   allow: ToolNames.optional().describe('tools beside those of the profile: names, methods and group:<name>'),
   deny: ToolNames.optional(),
   mcpServers: z.array(boundedString(MAX.id)).max(MAX.few).optional().describe('servers whose tools may be used; default: all'),
+  within: z.array(ToolNames).max(MAX.few).optional().describe('lists of which each must contain the tool, such as those of used skills'),
 });
 export type TurnTools = z.infer<typeof TurnTools>;
 

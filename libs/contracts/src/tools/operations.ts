@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AgentId, JsonObject } from '../values/common.ts';
 import { defineOperations, TOOL_EFFECTS } from '../definition/define.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
+import { SkillInstructions, SkillName } from './skills.ts';
 
 const USE_DEADLINE_MS = 600_000;
 
@@ -56,5 +57,19 @@ export const toolsOperations = defineOperations({
     result: z.object({ result: z.unknown(), failed: z.boolean().describe('the tool reported an error, which is the result') }),
     blobs: ['*'],
     deadlineMs: USE_DEADLINE_MS,
+    emits: ['skill:executed'],
+  },
+  'skills.use': {
+    summary: 'Returns the instructions of a skill that a user invoked for an agent.',
+    callers: ['sessions'],
+    params: z.strictObject({
+      agentId: AgentId,
+      name: SkillName,
+      arguments: boundedString(MAX.text).default('').describe('the text after the name of the skill'),
+    }),
+    result: SkillInstructions,
+    blobs: ['arguments', 'instructions'],
+    idempotent: true,
+    emits: ['skill:executed'],
   },
 });

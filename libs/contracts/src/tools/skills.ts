@@ -19,6 +19,19 @@ export const Skill = z.object({
   provenanceSummary: boundedString(MAX.line).optional(),
 });
 
+/** What a model reads of a skill that is used. */
+export const SkillInstructions = z.object({
+  skill: boundedString(MAX.name),
+  instructions: boundedString(MAX.text),
+  allowedTools: z
+    .array(boundedString(MAX.name))
+    .max(MAX.few)
+    .optional()
+    .describe('tools that the rest of the turn may use: names, methods and group:<name>; default: those of the agent'),
+  files: z.array(boundedString(MAX.path)).max(MAX.many).optional().describe('further files, which the tool of the skill reads'),
+});
+export type SkillInstructions = z.infer<typeof SkillInstructions>;
+
 export const SkillList = z.object({ skills: z.array(Skill).max(MAX.all) });
 export const SkillUploaded = z.object({ ok: z.literal(true), path: boundedString(MAX.path) });
 export const SkillImported = z.object({

@@ -1,0 +1,39 @@
+import { tools as contract } from '@switchyard/contracts';
+import { defineService, openAgentDirectory } from '@switchyard/service-kit';
+import { skillCollection, skillTextCollection } from './documents/collections.ts';
+import type { HandlerDeps } from './handlers/handler-deps.ts';
+import { skillsList } from './handlers/skills-list.ts';
+import { skillsCreate, skillsDelete, skillsUpdate, skillsUpload } from './handlers/skills-write.ts';
+import { skillsUse, toolsUse } from './handlers/use-skill.ts';
+import { openOfferPublisher } from './offers/offer-publisher.ts';
+import { createSkillLibrary } from './skills/skill-library.ts';
+
+/** Keeps the skills of agents, and offers them as tools. */
+export const tools = defineService({
+  contract,
+  version: '0.1.0',
+  settings: ['security'],
+
+  async setup({ store, bus, log, own, env }) {
+    const { skills, texts } = await store.open({ skills: skillCollection, texts: skillTextCollection });
+    const now = (): number => store.now();
+    const agents = own.use(await openAgentDirectory(bus, env, log));
+    const library = createSkillLibrary({ skills, texts, now });
+    const offers = await openOfferPublisher({ bus, agents, library, log });
+    own.defer(agents.onChange(() => offers.requestRebuild()));
+    own.defer(bus.onRestored(() => offers.rebuild()));
+    const resets = bus.on('skill:registry_reset', ({ tenant }) => void offers.refresh(tenant));
+    own.defer(() => resets.unsubscribe());
+    await offers.rebuild();
+    const deps: HandlerDeps = { agents, library, offers, log, now };
+    return {
+      'skills.list': skillsList(deps),
+      'skills.create': skillsCreate(deps),
+      'skills.upload': skillsUpload(deps),
+      'skills.update': skillsUpdate(deps),
+      'skills.delete': skillsDelete(deps),
+      'skills.use': skillsUse(deps),
+      'tools.use': toolsUse(deps),
+    };
+  },
+});
