@@ -154,7 +154,7 @@ const rows: readonly Row[] = [
     ],
   },
   {
-    title: 'Jobs, graphs, browsers and media',
+    title: 'Jobs, graphs, browsers, media and skills',
     panels: [
       {
         title: 'Wait for a person, p95',
@@ -188,6 +188,12 @@ const rows: readonly Row[] = [
       },
       { title: 'Starts of browsers', unit: 'reqps', queries: one(perSecond('switchyard.browser.starts', 'outcome'), '{{outcome}}') },
       { title: 'Ends of browsers', unit: 'reqps', queries: one(perSecond('switchyard.browser.ends', 'reason'), '{{reason}}') },
+      {
+        title: 'Uses of skills',
+        unit: 'reqps',
+        queries: one(perSecond('switchyard.skill.uses', 'caller, outcome'), '{{caller}} {{outcome}}'),
+      },
+      { title: 'Published skills of agents', unit: 'reqps', queries: one(perSecond('switchyard.skill.offers', 'outcome'), '{{outcome}}') },
       { title: 'Events to ingest', unit: 'short', queries: one(`max(${metric('switchyard.observability.lag')})`, 'lag') },
       { title: 'Ingested events', unit: 'reqps', queries: one(perSecond('switchyard.observability.events', 'outcome'), '{{outcome}}') },
     ],

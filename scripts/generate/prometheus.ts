@@ -174,6 +174,13 @@ const alerts: readonly Alert[] = [
     summary: '{{ $value | humanizePercentage }} of the browsers end unexpectedly: check the memory of the browser service',
   },
   {
+    name: 'SkillsNotPublished',
+    expr: `sum(rate(${metric('switchyard.skill.offers')}{outcome="failed"}[10m])) > 0`,
+    for: '10m',
+    severity: 'warning',
+    summary: 'changes of skills do not reach the agents: the log of the tools service names the failure of the bus or the database',
+  },
+  {
     name: 'JobsFail',
     expr: `sum(rate(${runs}{status="error"}[30m])) / sum(rate(${runs}{status!="skipped"}[30m])) > 0.5`,
     for: '30m',

@@ -17,7 +17,7 @@ test('fifty faults lose, repeat, reorder and leak nothing', { skip: SKIP, timeou
   t.diagnostic(JSON.stringify(figures));
   assert.deepEqual(violations, []);
   assert.equal(figures.missed, 0, 'every fault found somebody to hurt');
-  assert.ok(figures.done > FAULTS / 2, `clients were at work: ${figures.done} turns`);
+  assert.ok(figures.done > FAULTS / 5, `clients were at work: ${figures.done} turns`);
   assert.ok(figures.acts > 0 && figures.looks > 0 && figures.received > 0, 'tools acted, and events were heard');
   assert.ok(figures.takenOver > 0, 'a turn went on with another runner');
 });

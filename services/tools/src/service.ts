@@ -7,6 +7,7 @@ import { skillsCreate, skillsDelete, skillsUpdate, skillsUpload } from './handle
 import { skillsUse, toolsUse } from './handlers/use-skill.ts';
 import { openOfferPublisher } from './offers/offer-publisher.ts';
 import { createSkillLibrary } from './skills/skill-library.ts';
+import { SHARED_OWNER } from './skills/skill-owner.ts';
 
 /** Keeps the skills of agents, and offers them as tools. */
 export const tools = defineService({
@@ -20,9 +21,9 @@ export const tools = defineService({
     const agents = own.use(await openAgentDirectory(bus, env, log));
     const library = createSkillLibrary({ skills, texts, now });
     const offers = await openOfferPublisher({ bus, agents, library, log });
-    own.defer(agents.onChange(() => offers.requestRebuild()));
+    own.defer(agents.onChange(() => offers.followAgents()));
     own.defer(bus.onRestored(() => offers.rebuild()));
-    const resets = bus.on('skill:registry_reset', ({ tenant }) => void offers.refresh(tenant));
+    const resets = bus.on('skill:registry_reset', ({ tenant, payload }) => void offers.refresh(tenant, payload.agentId ?? SHARED_OWNER));
     own.defer(() => resets.unsubscribe());
     await offers.rebuild();
     const deps: HandlerDeps = { agents, library, offers, log, now };

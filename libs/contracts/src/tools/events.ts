@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Count, DurationMs, Timestamp } from '../values/common.ts';
+import { AgentId, Count, DurationMs, Timestamp } from '../values/common.ts';
 import { defineEvents } from '../definition/define.ts';
 import { MAX, boundedString } from '../values/sizes.ts';
 
@@ -27,7 +27,12 @@ export const toolsEvents = defineEvents({
   },
   'skill:registry_reset': {
     summary: 'The skill cache was cleared; skills are loaded again.',
-    payload: z.object({ clearedMetadata: Count, clearedPromptCache: Count, timestamp: Timestamp }),
+    payload: z.object({
+      clearedMetadata: Count,
+      clearedPromptCache: Count,
+      agentId: AgentId.optional().describe('the agent whose skills changed; default: all agents'),
+      timestamp: Timestamp,
+    }),
     example: { clearedMetadata: 12, clearedPromptCache: 4, timestamp: 1763719200000 },
   },
 });

@@ -63,6 +63,18 @@ export const METRICS = {
     help: 'Ended browsers. `reason` is stopped, crashed, or lost for a lease that another replica has.',
     labels: ['reason'],
   },
+  'switchyard.skill.uses': {
+    kind: 'counter',
+    unit: '{use}',
+    help: 'Uses of skills. `caller` is model or user; `outcome` is used or the error code.',
+    labels: ['caller', 'outcome'],
+  },
+  'switchyard.skill.offers': {
+    kind: 'counter',
+    unit: '{offer}',
+    help: 'Published lists of the skills of an agent. `outcome` is published or failed.',
+    labels: ['outcome'],
+  },
   'switchyard.method.duration': {
     kind: 'histogram',
     unit: 's',

@@ -43,6 +43,7 @@ export const SkillTextDocument = z.object({
   textId: z.string(),
   skillId: z.string(),
   files: json(z.array(z.object({ path: z.string(), content: z.string() }))),
+  createdAt: instant,
 });
 export type SkillTextDocument = z.infer<typeof SkillTextDocument>;
 

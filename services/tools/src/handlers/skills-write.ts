@@ -44,7 +44,7 @@ export function skillsDelete(deps: HandlerDeps): Handler<'skills.delete'> {
     const owner = resolveOwner(agents, principal, place);
     await library.delete(tenant, owner, name);
     log.audit({ client, tenant, skill: name, owner }, 'a skill was deleted');
-    await offers.refresh(tenant);
+    await offers.refresh(tenant, owner);
     return { ok: true };
   };
 }

@@ -1,6 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { Ctx, Handler } from '@switchyard/bus';
 import { parseParams, ServiceError, type SkillInstructions } from '@switchyard/contracts';
+import { counter } from '@switchyard/telemetry';
 import { parseSkillFile } from '../format/skill-file.ts';
 import { renderInstructions } from '../format/render-instructions.ts';
 import { getSkillName, SkillToolInput } from '../offers/skill-tools.ts';
@@ -11,21 +12,21 @@ import { SHARED_OWNER } from '../skills/skill-owner.ts';
 import { getSkillText } from '../skills/skill-paths.ts';
 import type { HandlerDeps } from './handler-deps.ts';
 
+/** Who invokes a skill, and for which agent. */
 interface SkillUse {
+  caller: 'model' | 'user';
   tenant: string;
   agentId: string;
   name: string;
-  args: string;
-  emit: Ctx['emit'];
 }
 
 /** Returns the instructions of a skill that a user invoked. */
 export function skillsUse(deps: HandlerDeps): Handler<'skills.use'> {
-  return async ({ agentId, name, arguments: args }, { principal: { tenant }, emit }) => {
-    const skill = await getUsable(deps, { tenant, agentId, name });
-    if (!skill.head.userInvocable) throw unusable(name, 'only models invoke it (userInvocable: false)');
-    return useSkill(deps, skill, { tenant, agentId, name, args, emit });
-  };
+  return async ({ agentId, name, arguments: args }, { principal: { tenant }, emit }) =>
+    countUse('user', async () => {
+      const skill = await getUsable(deps, { caller: 'user', tenant, agentId, name });
+      return readInstructions(deps, skill, { tenant, agentId, args, emit });
+    });
 }
 
 /** Executes the tool of a skill: returns its instructions, or the text of one of its files. */
@@ -35,49 +36,66 @@ export function toolsUse(deps: HandlerDeps): Handler<'tools.use'> {
     if (name === undefined || agent === undefined)
       throw new ServiceError('NOT_FOUND', `There is no tool ${tool}.`, { details: { reason: 'UNKNOWN_TOOL' } });
     const { arguments: args, file } = parseParams(SkillToolInput, input);
-    const skill = await getUsable(deps, { tenant, agentId: agent, name });
-    if (skill.head.disableModelInvocation) throw unusable(name, 'only users invoke it (disableModelInvocation: true)');
-    if (file !== undefined) return { result: await readFile(deps, tenant, skill, file), failed: false };
-    return { result: await useSkill(deps, skill, { tenant, agentId: agent, name, args, emit }), failed: false };
+    return countUse('model', async () => {
+      const skill = await getUsable(deps, { caller: 'model', tenant, agentId: agent, name });
+      if (file !== undefined) return { result: await readFile(deps, tenant, skill, file), failed: false };
+      return { result: await readInstructions(deps, skill, { tenant, agentId: agent, args, emit }), failed: false };
+    });
   };
 }
 
-/** Returns a skill that the agent has. Throws NOT_FOUND or FAILED_PRECONDITION. */
-async function getUsable(
-  { agents, library }: HandlerDeps,
-  { tenant, agentId, name }: Omit<SkillUse, 'args' | 'emit'>,
-): Promise<SkillDocument> {
+async function countUse<T>(caller: SkillUse['caller'], use: () => Promise<T>): Promise<T> {
+  let outcome = 'used';
+  try {
+    return await use();
+  } catch (error) {
+    outcome = error instanceof ServiceError ? error.code : 'INTERNAL';
+    throw error;
+  } finally {
+    counter('switchyard.skill.uses', { caller, outcome }).add(1);
+  }
+}
+
+/** Returns a skill that the agent has and that the caller may invoke. Throws NOT_FOUND or FAILED_PRECONDITION. */
+async function getUsable({ agents, library }: HandlerDeps, { caller, tenant, agentId, name }: SkillUse): Promise<SkillDocument> {
   const agent = agents.find(tenant, agentId);
   const skill = (await library.find(tenant, agentId, name)) ?? (await library.find(tenant, SHARED_OWNER, name));
   if (!agent || !skill) throw missing(name);
-  const reason = explainExclusion(agent, skill);
-  if (reason !== undefined) throw unusable(name, reason);
-  return skill;
-}
-
-function unusable(name: string, reason: string): ServiceError {
-  return new ServiceError('FAILED_PRECONDITION', `The skill ${name} cannot be used: ${reason}.`, {
+  const reason = explainExclusion(agent, skill) ?? explainCaller(skill, caller);
+  if (reason === undefined) return skill;
+  throw new ServiceError('FAILED_PRECONDITION', `The skill ${name} cannot be used: ${reason}.`, {
     details: { reason: 'SKILL_NOT_USABLE' },
   });
 }
 
-async function useSkill(
-  deps: HandlerDeps,
+function explainCaller({ head }: SkillDocument, caller: SkillUse['caller']): string | undefined {
+  if (caller === 'user') return head.userInvocable ? undefined : 'only models invoke it (userInvocable: false)';
+  return head.disableModelInvocation ? 'only users invoke it (disableModelInvocation: true)' : undefined;
+}
+
+interface ReadOptions {
+  tenant: string;
+  agentId: string;
+  args: string;
+  emit: Ctx['emit'];
+}
+
+async function readInstructions(
+  { agents, library, now }: HandlerDeps,
   skill: SkillDocument,
-  { tenant, agentId, name, args, emit }: SkillUse,
+  { tenant, agentId, args, emit }: ReadOptions,
 ): Promise<SkillInstructions> {
-  const { agents, library, now } = deps;
   const since = performance.now();
   const { body } = parseSkillFile(getSkillText(await library.readFiles(tenant, skill)));
   const { maxBodyLength } = agents.find(tenant, agentId)?.config.skills.promptSkills ?? { maxBodyLength: Infinity };
   const instructions = renderInstructions(body, { args, maxChars: maxBodyLength });
-  const { allowedTools } = skill.head;
+  const { name, files, head } = skill;
   emit('skill:executed', { skillName: name, durationMs: performance.now() - since, success: true, timestamp: now() });
   return {
     skill: name,
     instructions,
-    ...(allowedTools === undefined ? {} : { allowedTools }),
-    ...(skill.files.length === 0 ? {} : { files: skill.files }),
+    ...(head.allowedTools === undefined ? {} : { allowedTools: head.allowedTools }),
+    ...(files.length === 0 ? {} : { files }),
   };
 }
 

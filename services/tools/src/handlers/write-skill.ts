@@ -35,7 +35,7 @@ export async function writeSkill(deps: HandlerDeps, ctx: CallContext, skill: Wri
   await refuseHarmful(deps, ctx, { name: head.name, owner, files });
   const document = await library.write(tenant, { owner, head, files, source: url === undefined ? 'local' : 'imported', url }, mode);
   log.audit({ client, tenant, skill: head.name, owner, mode }, 'a skill was stored');
-  await offers.refresh(tenant);
+  await offers.refresh(tenant, owner);
   return document;
 }
 

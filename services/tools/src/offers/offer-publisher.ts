@@ -1,20 +1,20 @@
-import { isDeepStrictEqual } from 'node:util';
-import { bucketKey, bucketKeyParts, OFFERED_TOOLS_BUCKET, OfferedTools } from '@switchyard/contracts';
-import type { Bucket, BucketEntry, Bus } from '@switchyard/bus';
+import { bucketKey, bucketKeyParts, OFFERED_TOOLS_BUCKET, type OfferedTools } from '@switchyard/contracts';
+import type { Bucket, Bus } from '@switchyard/bus';
 import type { Agent, AgentDirectory } from '@switchyard/service-kit';
-import type { Logger } from '@switchyard/telemetry';
+import { counter, type Logger } from '@switchyard/telemetry';
 import { selectSkills } from '../skills/agent-skills.ts';
 import type { SkillLibrary } from '../skills/skill-library.ts';
+import { SHARED_OWNER } from '../skills/skill-owner.ts';
 import { toSkillTool } from './skill-tools.ts';
 
 /** Keeps the bucket `offered-tools`, which sessions watches, equal to the skills of the agents. */
 export interface OfferPublisher {
-  /** Publishes the tools of the agents of a tenant. A failure is logged: the event of the write causes another attempt. */
-  refresh(tenant: string): Promise<void>;
+  /** Publishes the tools of the agents that an owner's skills belong to. A failure is logged: the event of the write causes another attempt. */
+  refresh(tenant: string, owner: string): Promise<void>;
   /** Publishes the tools of all agents, and removes those of deleted ones. */
   rebuild(): Promise<void>;
-  /** Rebuilds in the background. Requests during a rebuild cause one further rebuild. */
-  requestRebuild(): void;
+  /** Publishes, in the background, the tools of agents that were changed, created or deleted since the last time. */
+  followAgents(): void;
 }
 
 export interface OfferPublisherDeps {
@@ -26,49 +26,60 @@ export interface OfferPublisherDeps {
 
 export async function openOfferPublisher({ bus, agents, library, log }: OfferPublisherDeps): Promise<OfferPublisher> {
   const bucket = await bus.kv(OFFERED_TOOLS_BUCKET);
+  /** The agents as they were when their tools were published. The directory keeps an object until its agent changes. */
+  const published = new Map<string, Agent>();
+  let following: Promise<void> | undefined;
+  let changedMeanwhile = false;
 
-  async function readOffer(tenant: string, agentId: string): Promise<OfferedTools | undefined> {
-    const agent = agents.find(tenant, agentId);
-    if (!agent) return undefined;
-    const tools = await listTools(library, agent);
-    return tools.length === 0 ? undefined : { tenant, agentId, tools };
+  async function sync(key: string): Promise<void> {
+    const owner = bucketKeyParts(key);
+    const agent = owner && agents.find(owner.tenant, owner.id);
+    await syncEntry(bucket, key, async () => (agent === undefined ? undefined : readOffer(library, agent)));
+    if (agent) published.set(key, agent);
+    else published.delete(key);
   }
 
   function logFailure(err: unknown): void {
+    counter('switchyard.skill.offers', { outcome: 'failed' }).add(1);
     log.warn(
       { err, errorKind: 'dependency', hint: 'agents see earlier skills until the next change' },
       'failed to publish the tools of skills',
     );
   }
 
-  async function rebuild(): Promise<void> {
-    const keys = new Set([...agents.listAllTenants()].map(({ tenant, agentId }) => bucketKey(tenant, agentId)));
-    for (const key of keys.union(new Set(await bucket.keys()))) {
-      const owner = bucketKeyParts(key);
-      await syncEntry(bucket, key, async () => (owner === undefined ? undefined : readOffer(owner.tenant, owner.id)));
-    }
+  function listKeys(): Map<string, Agent> {
+    return new Map([...agents.listAllTenants()].map((agent) => [bucketKey(agent.tenant, agent.agentId), agent]));
   }
 
-  let requests = 0;
-  async function rebuildRequested(): Promise<void> {
-    for (let seen = 0; seen !== requests;) {
-      seen = requests;
-      await rebuild().catch(logFailure);
-    }
-    requests = 0;
+  async function syncChanged(): Promise<void> {
+    do {
+      changedMeanwhile = false;
+      const current = listKeys();
+      const keys = new Set([...current.keys(), ...published.keys()]);
+      for (const key of keys) if (published.get(key) !== current.get(key)) await sync(key).catch(logFailure);
+    } while (changedMeanwhile);
+    following = undefined;
   }
 
   return {
-    rebuild,
-    requestRebuild() {
-      requests += 1;
-      if (requests === 1) void rebuildRequested();
+    async rebuild() {
+      for (const key of new Set([...listKeys().keys(), ...(await bucket.keys())])) await sync(key);
     },
-    async refresh(tenant) {
-      const ids = agents.all(tenant).map(({ agentId }) => agentId);
-      for (const agentId of ids) await syncEntry(bucket, bucketKey(tenant, agentId), () => readOffer(tenant, agentId)).catch(logFailure);
+    followAgents() {
+      changedMeanwhile = true;
+      following ??= syncChanged();
+    },
+    async refresh(tenant, owner) {
+      const ids = owner === SHARED_OWNER ? agents.all(tenant).map(({ agentId }) => agentId) : [owner];
+      for (const agentId of ids) await sync(bucketKey(tenant, agentId)).catch(logFailure);
     },
   };
+}
+
+async function readOffer(library: SkillLibrary, agent: Agent): Promise<OfferedTools | undefined> {
+  const { tenant, agentId } = agent;
+  const tools = await listTools(library, agent);
+  return tools.length === 0 ? undefined : { tenant, agentId, tools };
 }
 
 async function listTools(library: SkillLibrary, agent: Agent): Promise<OfferedTools['tools']> {
@@ -81,19 +92,10 @@ async function syncEntry(bucket: Bucket, key: string, readOffer: () => Promise<O
   for (;;) {
     const entry = await bucket.get(key);
     const offer = await readOffer();
-    if (isDeepStrictEqual(parseEntry(entry), offer)) return;
+    const next = offer && Buffer.from(JSON.stringify(offer));
+    if (entry?.value === undefined ? next === undefined : next?.equals(entry.value)) return;
     // Removals and first writes have no revision check, so the loop verifies the result.
-    if (offer === undefined) await bucket.remove(key);
-    else await bucket.update(key, Buffer.from(JSON.stringify(offer)), entry?.revision ?? 0);
-  }
-}
-
-/** Null for an unreadable entry, which is then overwritten. */
-function parseEntry(entry: BucketEntry | undefined): OfferedTools | null | undefined {
-  if (entry?.value === undefined) return undefined;
-  try {
-    return OfferedTools.parse(JSON.parse(Buffer.from(entry.value).toString()));
-  } catch {
-    return null;
+    if (next === undefined) await bucket.remove(key);
+    else if (await bucket.update(key, next, entry?.revision ?? 0)) counter('switchyard.skill.offers', { outcome: 'published' }).add(1);
   }
 }

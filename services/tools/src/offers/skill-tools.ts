@@ -10,6 +10,8 @@ export const SkillToolInput = z.strictObject({
   file: z.string().max(MAX.path).optional().describe('a file that the instructions name: returns its text instead of the instructions'),
 });
 
+let parameters: OfferedTool['parameters'] | undefined;
+
 /** Returns the tool that loads the instructions of a skill. Models see its description until they call it. */
 export function toSkillTool({ name, head }: SkillDocument): OfferedTool {
   return {
@@ -17,7 +19,7 @@ export function toSkillTool({ name, head }: SkillDocument): OfferedTool {
     group: 'skills',
     provider: name,
     description: `Loads the skill ${name}: ${head.description}`,
-    parameters: inputSchema(SkillToolInput),
+    parameters: (parameters ??= inputSchema(SkillToolInput)),
     readOnly: true,
     idempotent: true,
     effect: 'read',

@@ -1,6 +1,6 @@
 import { ServiceError } from '@switchyard/contracts';
 import { mintId } from '@switchyard/security';
-import type { Collection, OutboxEvent } from '@switchyard/store';
+import { inserted, type Collection, type OutboxEvent } from '@switchyard/store';
 import type { SkillDocument, SkillTextDocument } from '../documents/collections.ts';
 import type { SkillHead } from '../format/skill-head.ts';
 import { SKILL_FILE, type SkillTextFile } from './skill-paths.ts';
@@ -9,6 +9,8 @@ import { SHARED_OWNER } from './skill-owner.ts';
 /** Skills of one owner. More of them would not help a model to choose. */
 export const MAX_SKILLS = 200;
 const MAX_READS = 3;
+/** Age from which a text that no skill refers to is removed. */
+const ABANDONED_MS = 3_600_000;
 
 export interface NewSkill {
   owner: string;
@@ -45,9 +47,9 @@ export function createSkillLibrary({ skills, texts, now }: SkillLibraryDeps): Sk
     name: 'skill:loaded',
     payload: { skillName: name, source, timestamp: now() },
   });
-  const resetEvent = (): OutboxEvent => ({
+  const resetEvent = (owner: string): OutboxEvent => ({
     name: 'skill:registry_reset',
-    payload: { clearedMetadata: 1, clearedPromptCache: 1, timestamp: now() },
+    payload: { clearedMetadata: 1, clearedPromptCache: 1, ...(owner === SHARED_OWNER ? {} : { agentId: owner }), timestamp: now() },
   });
 
   async function find(tenant: string, owner: string, name: string): Promise<SkillDocument | undefined> {
@@ -61,16 +63,25 @@ export function createSkillLibrary({ skills, texts, now }: SkillLibraryDeps): Sk
   }
 
   async function store(tenant: string, document: SkillDocument, mode: WriteMode): Promise<void> {
-    const documents = skills.for({ tenant });
-    const emit = [loadedEvent(document), resetEvent()];
     const { id, name } = document;
-    if (mode === 'createOrReplace') return void (await documents.replace(document, { emit }));
+    const documents = skills.for({ tenant });
+    const emit = [loadedEvent(document), resetEvent(document.owner)];
+    const stored = await documents.get(id);
+    if (stored === null && mode === 'create') {
+      if (await inserted(() => documents.insert(document, { emit }))) return;
+      throw exists(name);
+    }
     // A deleted skill of that name counts as none.
-    const guard = mode === 'create' ? { deletedAt: { exists: true } } : { deletedAt: null };
-    if (mode === 'create' && !(await documents.get(id))) return void (await documents.insert(document, { emit }));
-    const { createdAt: _, ...set } = document;
-    if (await documents.update({ id, ...guard }, { set, unset: ['deletedAt'], emit })) return;
+    const guards = { create: { if: { deletedAt: { exists: true } } }, replace: { if: { deletedAt: null } }, createOrReplace: {} };
+    if (await documents.replace(document, { emit, ...guards[mode] })) return;
     throw mode === 'create' ? exists(name) : missing(name);
+  }
+
+  /** Removes texts of writes that did not end. Newer ones may belong to a write that goes on. */
+  async function removeAbandoned(tenant: string, { id, owner, name }: SkillDocument): Promise<void> {
+    const current = await find(tenant, owner, name);
+    if (!current) return;
+    await texts.for({ tenant }).remove({ skillId: id, textId: { ne: current.textId }, createdAt: { lt: now() - ABANDONED_MS } });
   }
 
   return {
@@ -95,16 +106,19 @@ export function createSkillLibrary({ skills, texts, now }: SkillLibraryDeps): Sk
         createdAt: known?.createdAt ?? now(),
         updatedAt: now(),
       };
-      await texts.for({ tenant }).insert({ textId, skillId: id, files: [...files] });
+      await texts.for({ tenant }).insert({ textId, skillId: id, files: [...files], createdAt: now() });
       await store(tenant, document, mode);
-      await texts.for({ tenant }).remove({ skillId: id, textId: { ne: textId } });
+      if (known) await texts.for({ tenant }).remove({ textId: known.textId });
+      await removeAbandoned(tenant, document);
       return document;
     },
     async delete(tenant, owner, name) {
       const id = skillId(owner, name);
-      const deleted = await skills.for({ tenant }).update({ id, deletedAt: null }, { set: { deletedAt: now() }, emit: [resetEvent()] });
+      const deleted = await skills
+        .for({ tenant })
+        .update({ id, deletedAt: null }, { set: { deletedAt: now() }, emit: [resetEvent(owner)] });
       if (!deleted) throw missing(name);
-      await texts.for({ tenant }).remove({ skillId: id });
+      await texts.for({ tenant }).remove({ textId: deleted.textId });
     },
     async list(tenant, agentId) {
       const [own, shared] = await Promise.all([listOwner(tenant, agentId), listOwner(tenant, SHARED_OWNER)]);
