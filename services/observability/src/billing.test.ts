@@ -60,7 +60,7 @@ async function assertBills(app: ObservabilityApp): Promise<void> {
     ['unknown', 1, 1, 0, 0],
   ]);
   const gpt = providers.flatMap(({ models = [] }) => models).find(({ model }) => model === 'openai/gpt-5');
-  assert.deepEqual(gpt?.priceSource, { url: 'https://prices.example', checked: null }, 'a price that is not verified says so');
+  assert.deepEqual(gpt?.priceSource, { url: 'https://prices.example', checked: '2026-10-03' }, 'a list price names its page and day');
   const hours = await bus.call('obs.billing.usage24h', {});
   assert.deepEqual(
     hours.map(({ hour }) => hour),

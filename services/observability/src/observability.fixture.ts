@@ -74,7 +74,7 @@ export async function startObservability({
         const prices = [{ model: 'openai/gpt-5', input: 1.25, output: 10, cacheRead: 0.125, cacheWrite: 0 }];
         const readPrices = async () => {
           await beforePrices?.();
-          return { prices, sources: [{ model: 'openai/gpt-5', url: 'https://prices.example', checked: null }] };
+          return { prices, sources: [{ model: 'openai/gpt-5', url: 'https://prices.example', checked: '2026-10-03' }] };
         };
         await (await host.connect('registry')).serve(registry, { 'models.prices': readPrices }, { version: '0.0.0' });
       },

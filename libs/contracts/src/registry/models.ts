@@ -6,10 +6,10 @@ import { MAX, boundedString } from '../values/sizes.ts';
 
 const UsdPerMillion = Usd.nonnegative().describe('US dollars per million tokens');
 
-/** The page that publishes a list price, and the day on which the price was compared with it. */
+/** The page that publishes a list price, and the last day on which it is known to have shown that price. */
 export const PriceSource = z.object({
   url: boundedString(MAX.url).describe('page of the provider'),
-  checked: boundedString(MAX.name).nullable().describe('day of the last comparison, such as 2026-11-28; null: the price is not verified'),
+  checked: boundedString(MAX.name).describe('last day on which the page is known to have shown the price, such as 2026-11-28'),
 });
 export type PriceSource = z.infer<typeof PriceSource>;
 

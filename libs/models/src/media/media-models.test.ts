@@ -50,7 +50,7 @@ const HEARD = { text: 'Hello.', language: 'en', durationMs: 2_000 };
 const PROVIDERS: Readonly<Record<string, Provider>> = {
   'OpenAI, transcription': { id: 'openai', path: '/v1', authorization: bearer, call: transcribe('openai', 'whisper-1'), answer: HEARD },
   'OpenAI, speech': { id: 'openai', path: '/v1', authorization: bearer, call: synthesize('openai', 'tts-1'), answer: SPEECH },
-  'OpenAI, images': { id: 'openai', path: '/v1', authorization: bearer, call: paint('openai', 'gpt-image-1'), answer: PNG },
+  'OpenAI, images': { id: 'openai', path: '/v1', authorization: bearer, call: paint('openai', 'gpt-image-2.6-flare'), answer: PNG },
   Groq: { id: 'groq', path: '/openai/v1', authorization: bearer, call: transcribe('groq', 'whisper-large-v3-turbo'), answer: HEARD },
   Deepgram: {
     id: 'deepgram',

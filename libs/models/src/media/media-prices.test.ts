@@ -16,7 +16,7 @@ test('prices transcription by time or by tokens', () => {
   assert.equal(cost('groq/whisper-large-v3-turbo', GROQ, { second: 3_600 }), '0.040000000');
   assert.equal(cost('groq/whisper-large-v3-turbo', GROQ, { second: 1 }), (0.04 / 360).toFixed(9), 'ten seconds at least');
   const tokens = { textToken: 0, audioToken: 1_000, outputToken: 100 };
-  assert.equal(cost('openai/gpt-4o-mini-transcribe', OPENAI, tokens), '0.003500000');
+  assert.equal(cost('openai/gpt-4o-mini-transcribe', OPENAI, tokens), '0.001750000');
 });
 
 test('prices speech by characters and images by megapixels', () => {
@@ -30,10 +30,12 @@ test('leaves the cost unknown without a price, without an amount, and at another
   assert.equal(cost('openai/whisper-1', 'http://127.0.0.1:8000/v1', { second: 60 }), undefined);
 });
 
-test('each list price names its page, and the day of its comparison or none', () => {
+test('each list price names its page, and a past day on which the page showed it', () => {
   const sources = [...PUBLISHED.map(({ modelId, source }) => ({ model: modelId, ...source })), ...listMediaPriceSources()];
   for (const { model, url, checked } of sources) {
     assert.equal(new URL(url).protocol, 'https:', model);
-    assert.ok(checked === null || (/^\d{4}-\d{2}-\d{2}$/.test(checked) && Date.parse(checked) <= Date.now()), `${model}: ${checked}`);
+    const day = new Date(checked);
+    assert.equal(day.toISOString().slice(0, 10), checked, model);
+    assert.ok(day.getUTCFullYear() >= 2026 && day.getTime() <= Date.now(), `${model}: ${checked}`);
   }
 });

@@ -17,29 +17,48 @@ interface ListPrice {
 
 const MILLION = 1_000_000;
 const [MINUTE, HOUR] = [60, 3_600];
-const OPENAI = { origin: 'https://api.openai.com', source: { url: 'https://developers.openai.com/api/docs/pricing', checked: null } };
-const GROQ = {
-  origin: 'https://api.groq.com',
-  source: { url: 'https://console.groq.com/docs/speech-text', checked: null },
-  minSeconds: 10,
-};
-const FAL = { origin: 'https://fal.run', source: { url: 'https://fal.ai/pricing', checked: null } };
+const OPENAI = 'https://api.openai.com';
+const GROQ = { origin: 'https://api.groq.com', source: source('console.groq.com/docs/speech-to-text', '2026-10-08'), minSeconds: 10 };
 
 /**
- * List prices. A price that is compared with its page gets the day of the comparison. Models are missing whose price depends on the plan or on the language, such as those of ElevenLabs and
- * Deepgram: the cost of their calls is unknown.
+ * List prices, each with its page and the last day on which the page is known to have shown it (docs/decisions/0041). Models are missing
+ * whose price depends on the plan or on the language, such as those of ElevenLabs and Deepgram: the cost of their calls is unknown.
  */
 const PRICES: Readonly<Record<string, ListPrice>> = {
-  'openai/whisper-1': { ...OPENAI, usd: { second: 0.006 / MINUTE } },
-  'openai/gpt-4o-transcribe': { ...OPENAI, usd: { textToken: 2.5 / MILLION, audioToken: 6 / MILLION, outputToken: 10 / MILLION } },
-  'openai/gpt-4o-mini-transcribe': { ...OPENAI, usd: { textToken: 1.25 / MILLION, audioToken: 3 / MILLION, outputToken: 5 / MILLION } },
-  'openai/tts-1': { ...OPENAI, usd: { character: 15 / MILLION } },
-  'openai/tts-1-hd': { ...OPENAI, usd: { character: 30 / MILLION } },
-  'openai/gpt-image-1': { ...OPENAI, usd: { textToken: 5 / MILLION, outputToken: 40 / MILLION } },
+  'openai/whisper-1': { origin: OPENAI, usd: { second: 0.006 / MINUTE }, source: openai('whisper-1', '2026-09-10') },
+  'openai/gpt-4o-transcribe': {
+    origin: OPENAI,
+    usd: { textToken: 2.5 / MILLION, audioToken: 2.5 / MILLION, outputToken: 10 / MILLION },
+    source: openai('gpt-4o-transcribe', '2026-08-03'),
+  },
+  'openai/gpt-4o-mini-transcribe': {
+    origin: OPENAI,
+    usd: { textToken: 1.25 / MILLION, audioToken: 1.25 / MILLION, outputToken: 5 / MILLION },
+    source: openai('gpt-4o-mini-transcribe', '2026-09-10'),
+  },
+  'openai/tts-1': { origin: OPENAI, usd: { character: 15 / MILLION }, source: openai('tts-1', '2026-05-07') },
+  'openai/tts-1-hd': { origin: OPENAI, usd: { character: 30 / MILLION }, source: openai('tts-1-hd', '2026-09-10') },
+  'openai/gpt-image-2.6-flare': {
+    origin: OPENAI,
+    usd: { textToken: 5 / MILLION, outputToken: 30 / MILLION },
+    source: openai('gpt-image-2.6-flare', '2026-11-05'),
+  },
   'groq/whisper-large-v3': { ...GROQ, usd: { second: 0.111 / HOUR } },
   'groq/whisper-large-v3-turbo': { ...GROQ, usd: { second: 0.04 / HOUR } },
-  'fal/fal-ai/flux/schnell': { ...FAL, usd: { megapixel: 0.003 } },
+  'fal/fal-ai/flux/schnell': {
+    origin: 'https://fal.run',
+    usd: { megapixel: 0.003 },
+    source: source('fal.ai/models/fal-ai/flux/schnell', '2026-09-20'),
+  },
 };
+
+function source(page: string, checked: string): PriceSource {
+  return { url: `https://${page}`, checked };
+}
+
+function openai(modelId: string, checked: string): PriceSource {
+  return source(`developers.openai.com/api/docs/models/${modelId}`, checked);
+}
 
 /** Lists the sources of the prices by model. */
 export function listMediaPriceSources(): (PriceSource & { model: string })[] {

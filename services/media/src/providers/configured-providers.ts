@@ -4,7 +4,7 @@ import type { Candidate } from './provider-chain.ts';
 
 const TRANSCRIPTION_MODELS = { openai: 'gpt-4o-mini-transcribe', groq: 'whisper-large-v3-turbo', deepgram: 'nova-3' } as const;
 const SPEECH_MODELS = { openai: 'tts-1', elevenlabs: 'eleven_multilingual_v2' } as const;
-const IMAGE_MODELS = { fal: 'fal-ai/flux/schnell', openai: 'gpt-image-1' } as const;
+const IMAGE_MODELS = { fal: 'fal-ai/flux/schnell', openai: 'gpt-image-2.6-flare' } as const;
 
 /** The development models, which answer while no real provider of their kind is configured. */
 export const DEV_TRANSCRIPTION: Candidate = { provider: 'dev', modelId: 'stt' };

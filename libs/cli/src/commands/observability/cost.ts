@@ -18,13 +18,13 @@ export const cost = reportCommand({
     if (output !== 'table') return printAs(output, answer);
     if (answer.providers.length === 0) return remark('No model was called.');
     const lines = answer.providers.flatMap((provider) => (provider.models ?? []).map((model) => toLine(provider, model)));
-    print(table(['PROVIDER', 'MODEL', 'CALLS', 'TOKENS', 'COST'], lines));
-    for (const gap of [...describeGaps(answer.providers), ...describePrices(answer.providers)]) remark(gap);
+    print(table(['PROVIDER', 'MODEL', 'CALLS', 'TOKENS', 'COST', 'PRICE CHECKED'], lines));
+    for (const gap of describeGaps(answer.providers)) remark(gap);
   },
 });
 
-function toLine({ provider }: Provider, { model, calls, tokens, cost: usd }: Model): string[] {
-  return [provider, model, String(calls), String(tokens), dollars(usd)];
+function toLine({ provider }: Provider, { model, calls, tokens, cost: usd, priceSource }: Model): string[] {
+  return [provider, model, String(calls), String(tokens), dollars(usd), priceSource?.checked ?? ''];
 }
 
 function describeGaps(providers: readonly Provider[]): string[] {
@@ -34,14 +34,6 @@ function describeGaps(providers: readonly Provider[]): string[] {
     ...(unknown > 0 ? [`${unknown} calls reported no usage; the invoice may be higher.`] : []),
     ...(unpriced > 0 ? [`${unpriced} calls used models without a list price; their cost is unknown and not included.`] : []),
   ];
-}
-
-/** Names the list prices that were not compared with the page of the provider. */
-function describePrices(providers: readonly Provider[]): string[] {
-  const models = providers.flatMap(({ models: rows = [] }) => rows).filter(({ priceSource }) => priceSource?.checked === null);
-  const pages = [...new Set(models.map(({ priceSource }) => priceSource?.url ?? ''))];
-  if (models.length === 0) return [];
-  return [`List prices not verified: ${models.map(({ model }) => model).join(', ')}. Compare them with ${pages.join(', ')}.`];
 }
 
 /** Columns of the CSV output and their fields. */
@@ -65,7 +57,7 @@ function toCsv(providers: readonly Provider[]): string {
       provider,
       ...Object.values(COLUMNS).map((field) => String(model[field] ?? '')),
       model.priceSource?.url ?? '',
-      model.priceSource === undefined ? '' : (model.priceSource.checked ?? 'not verified'),
+      model.priceSource?.checked ?? '',
     ]),
   );
   return [['provider', ...Object.keys(COLUMNS), 'price_source', 'price_checked'], ...lines]
