@@ -40,8 +40,11 @@ const COMBINED_GROUPS: Readonly<Record<string, readonly ToolGroup[]>> = {
   supervisor: ['supervisor', 'heartbeat'],
 };
 
-/** Groups of tools whose results contain text of third parties: pages, messages, attachments, answers of other servers. */
-const UNTRUSTED_GROUPS: ReadonlySet<ToolGroup> = new Set(['web', 'browser', 'media', 'message', 'platform_actions', 'skills', 'mcp']);
+/**
+ * Groups of tools whose results contain text of third parties: pages, messages, attachments, answers of other servers. The group `skills`
+ * is not among them, because only administrators store skills and the content scan checks each of them.
+ */
+const UNTRUSTED_GROUPS: ReadonlySet<ToolGroup> = new Set(['web', 'browser', 'media', 'message', 'platform_actions', 'mcp']);
 
 /** Returns whether results of the group's tools may contain text from outside. */
 export function isUntrustedGroup(group: ToolGroup): boolean {

@@ -29,7 +29,7 @@ const MAX_PARALLEL_CALLS = 8;
 
 /**
  * Runs the calls of one step. Consecutive read-only calls run in parallel, all others sequentially. Results are checkpointed and published
- * in call order. At most one of several parallel calls is recorded as started, because all of them may be repeated.
+ * in call order. A call of a skill ends its group. At most one of several parallel calls is recorded as started, because all of them may be repeated.
  */
 export async function* runToolCalls(
   { plan, tools, messages }: ToolCallContext,
@@ -61,7 +61,7 @@ export async function* runToolCalls(
         if (shown) yield { type: 'approval', ...shown };
         throw outcome;
       }
-      const { result, failed, error, storedId, storedChars, untrusted } = outcome;
+      const { result, failed, error, storedId, storedChars, untrusted, allowedTools } = outcome;
       const nextCall = calls[at + n + 1];
       const next = nextCall && !tools.mayWait?.(nextCall.name) ? nextCall.callId : undefined;
       recordedCallId = next;
@@ -71,6 +71,7 @@ export async function* runToolCalls(
         ...(error === undefined ? {} : { error }),
         ...(storedId === undefined ? {} : { whole: storedId, wholeChars: storedChars }),
         ...(untrusted === undefined ? {} : { untrusted }),
+        ...(allowedTools === undefined ? {} : { allowedTools }),
         ...(next === undefined ? {} : { begins: next }),
       };
       await plan.onCheckpoint?.({ mark: 'result', callId, ...noted });
@@ -94,7 +95,10 @@ async function waitForResult(result: ToolResult | Promise<ToolResult> | undefine
 function selectGroup(tools: ToolBox, calls: readonly ToolCall[], at: number): readonly ToolCall[] {
   const max = calls.slice(at, at + MAX_PARALLEL_CALLS);
   const other = max.findIndex(({ name }) => !tools.isReadOnly(name));
-  return max.slice(0, other === -1 ? max.length : Math.max(1, other));
+  const group = max.slice(0, other === -1 ? max.length : Math.max(1, other));
+  // A skill may leave fewer tools to the calls after it, so these wait for its result.
+  const skill = group.findIndex(({ name }) => tools.find?.(name)?.group === 'skills');
+  return skill === -1 ? group : group.slice(0, skill + 1);
 }
 
 /** Result for the model of a call that was interrupted and must not be repeated. */

@@ -71,7 +71,7 @@ export interface PlanTurnOptions {
   /** The question. */
   text: string;
   /** State after earlier runs. */
-  resumeFrom?: Pick<ResumeState, 'hasStoredResults' | 'messages'>;
+  resumeFrom?: Pick<ResumeState, 'hasStoredResults' | 'messages' | 'skillLimits'>;
 }
 
 /** Builds the prompt and limits of a durable turn: recent conversation, notes and question. */
@@ -89,6 +89,7 @@ export async function planTurn(deps: PlanTurnDeps, options: PlanTurnOptions): Pr
     hasStored: options.resumeFrom?.hasStoredResults ?? false,
     discovered: listDiscovered(options.resumeFrom?.messages ?? []),
     narrowing: turn.tools,
+    skillLimits: options.resumeFrom?.skillLimits ?? [],
     canPark: deps.gate !== undefined,
   };
   const [{ messages: before, earlier, promptMessage, window, isTainted }, leftOut, context, reminder] = await Promise.all([

@@ -44,6 +44,21 @@ test('/answer answers as a plain message does, and only once', async () => {
   assert.equal(await say('/answer Oslo'), 'No question waits for an answer in this session.');
 });
 
+test('/skill is a message for a later turn and answers no question', async () => {
+  await using app = await start();
+  const { request, received, say } = await ask(app, 'skill');
+  const sessionKey = { userId: 'test', channelId: 'skill' };
+  const later = await app.bus.call('agent.start', { agentId: 'scripted', message: '/skill:weather Oslo', sessionKey });
+  const { requests } = await app.bus.call('admin.approval.pending', {});
+  assert.deepEqual(
+    requests.map(({ requestId }) => requestId),
+    [request.requestId],
+  );
+  await app.bus.call('agent.cancel', { turnId: later.turnId });
+  assert.equal(await say('Oslo'), 'Answered.');
+  await received.until('done');
+});
+
 test('an operator answers or declines a question with admin.approval.resolve', async () => {
   await using app = await start();
   const { received, request } = await ask(app, 'operator');

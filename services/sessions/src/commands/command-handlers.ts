@@ -38,7 +38,6 @@ export const answers: Readonly<Record<CommandName, CommandHandler>> = {
   label,
   fork: () => missing('fork'),
   branch: () => missing('branch'),
-  skill: () => missing('skill'),
   'export-trajectory': () => missing('export-trajectory'),
 };
 

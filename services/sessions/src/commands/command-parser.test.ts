@@ -5,7 +5,6 @@ import { parseMessage } from './command-parser.ts';
 test('parseMessage reads a command name in any letter case and the text after it', () => {
   assert.deepEqual(parseMessage('/status'), { command: { name: 'status', args: '' } });
   assert.deepEqual(parseMessage('/MODEL  switch openai gpt-5 '), { command: { name: 'model', args: 'switch openai gpt-5' } });
-  assert.deepEqual(parseMessage('/skill:weather Oslo'), { command: { name: 'skill', args: 'weather Oslo' } });
 });
 
 test('parseMessage returns undefined for any other text', () => {
@@ -19,6 +18,19 @@ test('parseMessage removes consecutive directives from the message', () => {
     directed: { text: 'why is that?', budget: 500_000, without: ['think'] },
   });
   assert.deepEqual(parseMessage('/verbose on\ntell me'), { directed: { text: 'tell me', without: ['verbose'] } });
+});
+
+test('parseMessage reads the name of a skill and leaves the rest as its arguments', () => {
+  assert.deepEqual(parseMessage('/skill:weather  Oslo '), { directed: { text: 'Oslo', skill: 'weather', without: [] } });
+  assert.deepEqual(parseMessage('/SKILL:weather'), { directed: { text: '', skill: 'weather', without: [] } });
+  assert.deepEqual(parseMessage('/skill:weather\n/budget 500k Oslo'), {
+    directed: { text: '/budget 500k Oslo', skill: 'weather', without: [] },
+  });
+  assert.deepEqual(parseMessage('/budget 500k /skill:weather'), {
+    directed: { text: '', skill: 'weather', budget: 500_000, without: [] },
+  });
+  assert.equal(parseMessage('/skill: weather'), undefined);
+  assert.equal(parseMessage('/skill weather'), undefined);
 });
 
 test('parseMessage returns a command for a directive without text or with an invalid argument', () => {

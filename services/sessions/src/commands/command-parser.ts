@@ -10,6 +10,8 @@ export interface Directed {
   text: string;
   /** Maximum tokens for the turn. */
   budget?: number;
+  /** Name of the skill that the user invokes, as it was written. The text holds its arguments and may be empty. */
+  skill?: string;
   /** Directives that have no effect yet because no model receives them. */
   without: string[];
 }
@@ -35,7 +37,6 @@ const COMMANDS = [
   'fork',
   'branch',
   'budget',
-  'skill',
   'label',
   'approve',
   'deny',
@@ -52,7 +53,8 @@ const DIRECTIVES = {
 };
 type Directive = keyof typeof DIRECTIVES;
 
-const NAMED = /^\/([a-z-]+)(?::(\S+))?(?=\s|$)/i;
+const NAMED = /^\/([a-z-]+)(?=\s|$)/i;
+const SKILL = /^\/skill:(\S+)/i;
 const LEAST_BUDGET = 10_000;
 const MAX_BUDGET = 10_000_000;
 
@@ -61,6 +63,9 @@ export function parseMessage(message: string): Parsed {
   if (!message.startsWith('/')) return undefined;
   const directed: Directed = { text: message.trim(), without: [] };
   for (let isFound = false; ; isFound = true) {
+    const skill = SKILL.exec(directed.text);
+    // The arguments of a skill are its own, whatever they begin with.
+    if (skill) return { directed: { ...directed, skill: skill[1] ?? '', text: directed.text.slice(skill[0].length).trim() } };
     const command = commandAt(directed.text);
     if (!command) return isFound ? { directed } : undefined;
     const [word = ''] = command.args.split(/\s+/, 1);
@@ -75,9 +80,7 @@ export function parseMessage(message: string): Parsed {
 function commandAt(text: string): Command | undefined {
   const found = NAMED.exec(text);
   const name = COMMANDS.find((one) => one === found?.[1]?.toLowerCase());
-  // Only `/skill` has a name after the colon.
-  if (!found || name === undefined || (name === 'skill') !== (found[2] !== undefined)) return undefined;
-  return { name, args: `${found[2] ?? ''} ${text.slice(found[0].length).trim()}`.trim() };
+  return found && name !== undefined ? { name, args: text.slice(found[0].length).trim() } : undefined;
 }
 
 function isDirective(name: CommandName): name is Directive {

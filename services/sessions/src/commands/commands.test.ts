@@ -26,7 +26,6 @@ test('answers a command without a model call and leaves the history unchanged', 
     ['/think', /takes off, minimal.*no effect yet/],
     ['/budget lots', /^\/budget needs/],
     ['/fork', /^\/fork is not implemented yet\.$/],
-    ['/skill:weather Oslo', /^\/skill is not implemented yet\.$/],
   ] as const) {
     const { response, finishReason, total } = await sendMessage(app, command);
     assert.match(response, answer);

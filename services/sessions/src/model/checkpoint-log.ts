@@ -1,4 +1,5 @@
 import type { ModelMessage, ModelUsage, ProviderFields, ToolCall } from '@switchyard/models';
+import { addSkillLimit, type SkillLimit } from './skill-limits.ts';
 import { storeText, loadText, type Bodies } from './stored-text.ts';
 
 /** One checkpoint of a turn. All checkpoints together are enough to resume it. */
@@ -22,8 +23,8 @@ export type CheckpointEntry =
       begins?: string;
     }
   /**
-   * A tool result, the id and length of the full text if it was truncated for the model, whether it may contain text from outside, and the
-   * id of the call that is started next.
+   * A tool result, the id and length of the full text if it was truncated for the model, whether it may contain text from outside, the
+   * tools that a skill leaves to the rest of the turn, and the id of the call that is started next.
    */
   | {
       mark: 'result';
@@ -34,6 +35,7 @@ export type CheckpointEntry =
       whole?: string;
       wholeChars?: number | undefined;
       untrusted?: true;
+      allowedTools?: SkillLimit;
       begins?: string;
     }
   /** The next call waits for this request for approval. */
@@ -41,7 +43,16 @@ export type CheckpointEntry =
   /** The next call is started, after it was approved. */
   | { mark: 'begun'; callId: string }
   /** The number of further messages that the turn has merged (`TurnDocument.merged`). */
-  | { mark: 'heard'; count: number };
+  | { mark: 'heard'; count: number }
+  /** The skill that the user invoked with the message of the turn. */
+  | ({ mark: 'skill' } & InvokedSkill);
+
+/** A skill that a user invoked: its instructions for the model, and the tools that it leaves to the turn. */
+export interface InvokedSkill {
+  name: string;
+  instructions: string;
+  allowedTools?: SkillLimit;
+}
 
 /** Why a tool call failed: the code of its error, and the reason if there is one. */
 export interface ToolError {
@@ -72,6 +83,8 @@ export async function storeCheckpoint(bodies: Bodies, turnId: string, mark: Chec
   const text = JSON.stringify(mark);
   if (text.length <= MAX_INLINE_CHARS) return mark;
   const { body, chars } = await storeText(bodies, turnId, text, MAX_INLINE_CHARS);
+  // Told apart from the steps of the model, after which a failed turn is not retried.
+  if (mark.mark === 'skill') return { mark: mark.mark, body, chars };
   return { body, chars: chars + (mark.mark === 'result' ? (mark.wholeChars ?? 0) : 0) };
 }
 
@@ -125,6 +138,10 @@ export interface ResumeState {
   hasStoredResults: boolean;
   /** A tool result may contain text from outside. */
   hasUntrustedResults: boolean;
+  /** The skill that the user invoked, once its instructions are recorded. */
+  skill: InvokedSkill | undefined;
+  /** Lists of tools of the skills that the turn has used. */
+  skillLimits: readonly SkillLimit[];
   /** Calls without a result, in order, and the id of the call that was started. */
   pendingCalls: ToolCall[];
   startedCallId: string | undefined;
@@ -145,6 +162,8 @@ export function buildResumeState(marks: readonly CheckpointEntry[], mergedTexts:
     callCount: 0,
     hasStoredResults: false,
     hasUntrustedResults: false,
+    skill: undefined,
+    skillLimits: [],
     pendingCalls: [],
     startedCallId: undefined,
     requestId: undefined,
@@ -152,6 +171,12 @@ export function buildResumeState(marks: readonly CheckpointEntry[], mergedTexts:
   for (const mark of marks) {
     if (mark.mark === 'heard') {
       for (const text of mergedTexts.slice(next, (next += mark.count))) standing.messages.push({ role: 'user', text });
+      continue;
+    }
+    if (mark.mark === 'skill') {
+      const { mark: _mark, ...skill } = mark;
+      standing.skill = skill;
+      standing.skillLimits = addSkillLimit(standing.skillLimits, skill.allowedTools);
       continue;
     }
     standing.requestId = mark.mark === 'parked' ? mark.requestId : undefined;
@@ -185,10 +210,11 @@ function addStep(standing: ResumeState, mark: Extract<CheckpointEntry, { mark: '
 
 function addResult(
   standing: ResumeState,
-  { callId, result, failed, whole, untrusted }: Extract<CheckpointEntry, { mark: 'result' }>,
+  { callId, result, failed, whole, untrusted, allowedTools }: Extract<CheckpointEntry, { mark: 'result' }>,
 ): void {
   standing.hasStoredResults ||= whole !== undefined;
   standing.hasUntrustedResults ||= untrusted === true;
+  standing.skillLimits = addSkillLimit(standing.skillLimits, allowedTools);
   // Results are matched by position, because a model may repeat call ids.
   const call = standing.pendingCalls.shift();
   standing.messages.push({ role: 'tool', callId, name: call?.name ?? '', result, failed });

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { loadCheckpoints, type CheckpointEntry } from '../model/checkpoint-log.ts';
 import { loadText, type Bodies } from '../model/stored-text.ts';
 import type { TurnDocument } from '../model/turn-document.ts';
+import { limitTools, type SkillLimit } from '../model/skill-limits.ts';
 
 const DIGEST_CHARS = 12;
 
@@ -24,6 +25,7 @@ export async function recordTurn(bodies: Bodies, turn: TurnDocument, { system, s
     loadCheckpoints(bodies, turnId, turn.steps),
     answer && loadText(bodies, turnId, answer),
   ]);
+  const narrowing = limitTools(tools, listInvokedLimits(marks));
   return scrubTexts({
     schema: RECORDING_SCHEMA,
     schemaVersion: 1 as const,
@@ -34,7 +36,7 @@ export async function recordTurn(bodies: Bodies, turn: TurnDocument, { system, s
     ...(model === undefined ? {} : { model }),
     createdAt,
     scopes: scopes as TurnRecording['scopes'],
-    ...(tools === undefined ? {} : { narrowing: tools }),
+    ...(narrowing === undefined ? {} : { narrowing }),
     hasHistoryTools: hadHistoryTools(turn),
     message,
     ...(system === undefined ? {} : { system }),
@@ -62,6 +64,14 @@ export function listTools(specs: readonly ToolSpec[]): TurnRecording['tools'] {
 function hadHistoryTools({ trace }: TurnDocument): boolean {
   const { told } = trace === undefined ? {} : (JSON.parse(trace) as { told?: { leftOut: number; folded: number } });
   return told !== undefined && told.leftOut + told.folded > 0;
+}
+
+/**
+ * Limits of the skill that the user invoked, which the turn had from its first model call. Those of skills that the model used later are no
+ * part of the first offer: a recording has the results of the calls that they refused.
+ */
+function listInvokedLimits(marks: readonly CheckpointEntry[]): readonly SkillLimit[] {
+  return marks.flatMap((mark) => (mark.mark === 'skill' && mark.allowedTools ? [mark.allowedTools] : []));
 }
 
 function listSteps(marks: readonly CheckpointEntry[]): RecordedStep[] {

@@ -47,8 +47,9 @@ export function withUntrustedResults(tools: ToolBox, { taint, onSuspicious }: Re
       return tools.specs;
     },
     async use(call, using) {
-      const outcome = await tools.use(call, using);
+      // Looked up before the call: a skill may take its own tool from the rest of the turn.
       const tool = tools.find?.(call.name);
+      const outcome = await tools.use(call, using);
       if (!tool || (!isUntrustedGroup(tool.group) && outcome.untrusted !== true)) return outcome;
       taint.mark();
       return screen(outcome);

@@ -12,6 +12,7 @@ import { toStoredPrincipal } from '@switchyard/service-kit';
 import { newWork } from '@switchyard/work';
 import type { Agent } from '../agents/agent-directory.ts';
 import { parseEntry } from '../model/queue-entry.ts';
+import { loadRemainingTools } from '../model/remaining-tools.ts';
 import { getRunSession } from '../model/run-session.ts';
 import type { SessionDocument } from '../model/session-document.ts';
 import { formatSessionKey } from '../model/session-key.ts';
@@ -138,11 +139,11 @@ function findAgent({ agents, settings }: RunWorkDeps, principal: Principal, agen
   return agent;
 }
 
-/** Returns the narrowing of the turn that runs in the parent's session. */
-async function findParentTools({ turns }: RunWorkDeps, tenant: string, { queue }: SessionDocument): Promise<TurnTools> {
+/** Returns the narrowing of the turn that runs in the parent's session, by its order and by the skills that it has used. */
+async function findParentTools({ turns, bodies }: RunWorkDeps, tenant: string, { queue }: SessionDocument): Promise<TurnTools> {
   const head = queue[0];
   const turn = head === undefined ? null : await turns.for({ tenant }).get(parseEntry(head).turnId);
-  return turn?.tools ?? {};
+  return (turn && (await loadRemainingTools(bodies.for({ tenant }), turn))) ?? {};
 }
 
 /** A run has the tools of the settings, unless its caller was narrowed itself: then it has what its caller has. */
@@ -154,6 +155,7 @@ function narrowTools({ settings }: RunWorkDeps, parent: TurnTools): TurnTools {
   return {
     ...(isNarrowed ? { profile: parent.profile, ...(parent.allow && { allow: parent.allow }) } : own),
     ...(parent.deny && { deny: parent.deny }),
+    ...(parent.within && { within: parent.within }),
     ...(subAgentMcpTools === 'none' ? { mcpServers: [] } : parent.mcpServers && { mcpServers: parent.mcpServers }),
   };
 }

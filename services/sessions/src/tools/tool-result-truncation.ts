@@ -1,5 +1,6 @@
 import { toolName } from '@switchyard/contracts';
 import type { ToolError } from '../model/checkpoint-log.ts';
+import type { SkillLimit } from '../model/skill-limits.ts';
 
 export interface ToolResult {
   result: unknown;
@@ -12,6 +13,8 @@ export interface ToolResult {
   untrusted?: true;
   /** Length of that text. */
   storedChars?: number;
+  /** Tools that a skill leaves to the rest of the turn. */
+  allowedTools?: SkillLimit;
 }
 
 /** Storage of long tool results. */

@@ -2,7 +2,7 @@ import { isScopeSubset, type AgentConfig, type TokenScope, type TurnTools } from
 import { listDeclaredTools, listOwnTools, listServedTools, toOfferedTool, type Tool } from './tool-catalog.ts';
 import { deferTools, measureSchemas, type DeferredTools } from './tool-deferral.ts';
 import { describeDiscover, DISCOVER_TOOL } from './tool-discovery.ts';
-import { allows, type ToolPolicy } from './tool-policy.ts';
+import { allows, isListed, type ToolPolicy } from './tool-policy.ts';
 import type { ToolSpec } from '@switchyard/models';
 import type { OfferedToolList } from './offered-tools.ts';
 import { READ_RESULT_TOOL } from './tool-result-truncation.ts';
@@ -25,7 +25,7 @@ export interface SelectionOptions {
   kept: boolean;
   /** Adds the tools at which a turn waits. */
   parks: boolean;
-  /** Tools that the order of the turn leaves to it. */
+  /** Tools that the order of the turn and its skills leave to it. */
   narrowing: TurnTools | undefined;
   /** Tools of MCP servers and skills. */
   offered: OfferedToolList | undefined;
@@ -90,9 +90,9 @@ function isReserved(name: string): boolean {
 
 function isWithin(narrowing: TurnTools | undefined, tool: Tool): boolean {
   if (narrowing === undefined) return true;
-  const { profile = 'full', allow = [], deny = [], mcpServers } = narrowing;
+  const { profile = 'full', allow = [], deny = [], mcpServers, within = [] } = narrowing;
   if (tool.group === 'mcp' && mcpServers !== undefined && !mcpServers.includes(tool.provider ?? '')) return false;
-  return allows({ profile, allow, deny }, tool);
+  return allows({ profile, allow, deny }, tool) && within.every((list) => isListed(list, tool));
 }
 
 /** Scope keys by scope list, because a client sends the same list with every turn. */

@@ -13,6 +13,7 @@ import { withSpan } from '@switchyard/telemetry';
 import { createResultTruncation, truncateResult, READ_RESULT_TOOL, type ResultStorage, type ToolResult } from './tool-result-truncation.ts';
 import type { OfferedToolList } from './offered-tools.ts';
 import { hasOutsideMark } from './outside-mark.ts';
+import { addSkillLimit, limitTools, readSkillLimit, type SkillLimit } from '../model/skill-limits.ts';
 import type { Tool } from './tool-catalog.ts';
 import { DISCOVER_TOOL, discoverTools } from './tool-discovery.ts';
 import { allows, type ToolPolicy } from './tool-policy.ts';
@@ -72,6 +73,8 @@ export interface ToolTurn extends ResultStorage {
   discovered?: readonly string[];
   /** Tools that the order of the turn leaves to it. */
   narrowing?: TurnTools | undefined;
+  /** Lists of tools of the skills that the turn has used. Each must contain a tool. */
+  skillLimits?: readonly SkillLimit[];
   /** Tools of MCP servers and skills. */
   offered?: OfferedToolList | undefined;
   /** Declared tools to choose from; default: those that are served. */
@@ -84,7 +87,7 @@ export type ToolConfig = Pick<AgentConfig, 'skills' | 'deferredTools' | 'maxTool
 /**
  * Offers the tools that the agent may use within its principal's scopes. Declared tools are called over the bus like by a client, tools of
  * MCP servers and skills through `tools.use`. A repeated call uses the same idempotency key: turn, step, and position if the step has
- * several calls.
+ * several calls. A skill that lists its tools leaves only these to the calls after it.
  */
 export function createToolBox(bus: Bus, principal: Principal, config: ToolConfig, turn: ToolTurn): ToolBox {
   const { countsExecutions = false, hasHistoryTools = false, canPark = false, narrowing, offered, declared } = turn;
@@ -101,17 +104,18 @@ export function createToolBox(bus: Bus, principal: Principal, config: ToolConfig
       earlier: hasHistoryTools,
       kept,
       parks: canPark,
-      narrowing,
+      narrowing: limitTools(narrowing, limits),
       offered,
       ...(declared === undefined ? {} : { declared }),
     });
-  let withKept = truncation.hasStored;
-  let selection = select(withKept);
+  let limits = turn.skillLimits ?? [];
+  let selected = { kept: truncation.hasStored, limits };
+  let selection = select(selected.kept);
   const getSelection = (): ToolSelection => {
-    // The tool for stored results is offered only once there are some.
-    if (truncation.hasStored && !withKept) {
-      withKept = true;
-      selection = select(true);
+    // The tool for stored results is offered only once there are some. A used skill leaves fewer tools.
+    if (truncation.hasStored !== selected.kept || limits !== selected.limits) {
+      selected = { kept: truncation.hasStored, limits };
+      selection = select(selected.kept);
     }
     return selection;
   };
@@ -126,9 +130,16 @@ export function createToolBox(bus: Bus, principal: Principal, config: ToolConfig
 
   async function use(tool: Tool, input: unknown, using: ToolUse): Promise<ToolResult> {
     const { result, failed } = await call(tool, input, using);
+    // Read before the truncation, which leaves only text.
+    const limit = failed ? undefined : readSkillLimit(tool, result);
+    limits = addSkillLimit(limits, limit);
     const shown = failed || tool.method === READ_RESULT_TOOL ? { result, failed } : await truncation.truncate(result);
     // A truncated result is text, in which the marks cannot be found any more.
-    return hasOutsideMark(result) ? { ...shown, untrusted: true } : shown;
+    return {
+      ...shown,
+      ...(hasOutsideMark(result) ? { untrusted: true } : {}),
+      ...(limit === undefined ? {} : { allowedTools: limit }),
+    };
   }
 
   return {

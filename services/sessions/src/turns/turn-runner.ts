@@ -150,8 +150,11 @@ export function createRunner(options: Omit<LauncherDeps, 'autoContinue'>): TurnR
   async function start(input: TurnRequest, principal: Principal): Promise<{ turn: TurnDocument; replayed: boolean; startedHere: boolean }> {
     const { tenant } = principal;
     const request = { ...input, message: deps.screening?.admit(input.message) ?? input.message };
-    const command = parseMessage(request.message)?.command;
-    const carryOut = await findControl(command, request, principal);
+    const parsed = parseMessage(request.message);
+    const command = parsed?.command;
+    // The invocation of a skill answers no question.
+    const named = command ?? (parsed?.directed?.skill === undefined ? undefined : { name: 'skill', args: '' });
+    const carryOut = await findControl(named, request, principal);
     if (carryOut) {
       const control = await answerControlMessage(buildAcceptDeps(principal), request, principal, carryOut);
       await publishControlEnd(principal, control);

@@ -5,7 +5,9 @@ import type { Collection, Documents, Store } from '@switchyard/store';
 import type { Logger } from '@switchyard/telemetry';
 import type { AgentDirectory } from '../../agents/agent-directory.ts';
 import type { Compaction } from '../../context/compaction/compaction.ts';
+import { loadRemainingTools } from '../../model/remaining-tools.ts';
 import type { SessionDocument } from '../../model/session-document.ts';
+import type { BodyDocument } from '../../model/text-document.ts';
 import { type TurnDocument, hasEnded, newTurnFields } from '../../model/turn-document.ts';
 import { isQueueFull } from '../../queue/session-queue.ts';
 import { getLanes } from '../../queue/lanes.ts';
@@ -36,6 +38,7 @@ export interface AutoContinue extends AsyncDisposable {
 export interface AutoContinueDeps {
   sessions: Collection<SessionDocument>;
   turns: Collection<TurnDocument>;
+  bodies: Collection<BodyDocument>;
   agents: AgentDirectory;
   compaction: Compaction;
   settings: Settings<'queue'>;
@@ -153,7 +156,8 @@ function isCompacted({ compactSeq = 0 }: SessionDocument, { seq = Infinity }: Tu
 /** Inserts and enqueues the continuation. Repeating either step has no effect. */
 async function enqueueContinuation(deps: AutoContinueDeps, tenant: string, before: TurnDocument): Promise<void> {
   const turns = deps.turns.for({ tenant });
-  const turn = await insertOnce(turns, buildContinuation(deps, before));
+  const tools = await loadRemainingTools(deps.bodies.for({ tenant }), before);
+  const turn = await insertOnce(turns, buildContinuation(deps, { ...before, tools }));
   if (hasEnded(turn)) return;
   try {
     await deps.enqueue(tenant, turn);
@@ -175,7 +179,7 @@ async function insertOnce(turns: Documents<TurnDocument>, turn: TurnDocument): P
   }
 }
 
-/** Copies client, agent, scopes, tools and limits of the previous turn. */
+/** Copies client, agent, scopes, remaining tools and limits of the previous turn. */
 function buildContinuation({ store, settings }: AutoContinueDeps, before: TurnDocument): TurnDocument {
   const { turnId, sessionKey, agentId, client, scopes, sessions, budgets, agents, model, timeoutMs, tools, epoch = '', seq = 0 } = before;
   const lane = getLanes(settings.current.queue)?.autoContinue;

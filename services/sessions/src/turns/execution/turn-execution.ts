@@ -2,7 +2,7 @@ import { ServiceError, type TurnUsage } from '@switchyard/contracts';
 import type { ModelRef } from '@switchyard/models';
 import type { Call } from '../../budgets/budgets.ts';
 import { notInForce, parseMessage } from '../../commands/command-parser.ts';
-import { carryOut } from '../../commands/command-execution.ts';
+import { answerWithText, carryOut } from '../../commands/command-execution.ts';
 import type { Effect, SessionDocument } from '../../model/session-document.ts';
 import { type MergedMessage, type TurnDocument, hasEnded } from '../../model/turn-document.ts';
 import { createTurnScreening, type TurnScreening } from './turn-screening.ts';
@@ -26,6 +26,7 @@ import { planTurn } from '../../agent-loop/turn-planner.ts';
 import { getTurnModel } from '../../agents/agent-model.ts';
 import { createUsageMeter, type MeteredCall, type UsageMeter } from './usage-meter.ts';
 import { createTurnRecorder, type TurnRecorder } from './turn-recorder.ts';
+import { invokeSkill, mayInvokeSkill } from './skill-invocation.ts';
 import { createMemoryInjection, type MemoryInjection } from './memory-injection.ts';
 import type { EndedTurn, TurnRunDeps, TurnRun } from './turn-run.ts';
 import type { TurnOutcome } from '../../agent-loop/turn-plan.ts';
@@ -200,6 +201,11 @@ async function execute(
   const parsed = isResetTrigger(options, content) ? parseMessage('/reset') : parseMessage(content);
   if (parsed?.command) return carryOut(deps, { agent, frames, signal, hold: lease }, { model, command: parsed.command });
   const directed = parsed?.directed;
+  const invoked =
+    directed?.skill !== undefined && mayInvokeSkill(turn)
+      ? await invokeSkill(deps, options, { name: directed.skill, args: directed.text, checkpoint: record.checkpoint })
+      : undefined;
+  if (invoked?.refusal !== undefined) return answerWithText(options, model, { text: invoked.refusal });
   for (const name of directed?.without ?? []) reminding.warn(notInForce(name));
   const taint = createTurnTaint(isForeign(turn.sessionKey) || resumeFrom.hasUntrustedResults);
   const reading = {
@@ -210,7 +216,8 @@ async function execute(
     models: deps.models,
     recall: deps.recall,
     beginnings: deps.beginnings,
-    loadMemory: (question: string) => reminding.loadMemory(question, taint),
+    // The user asks with the message, and not with the instructions of a skill.
+    loadMemory: (question: string) => reminding.loadMemory(invoked ? content : question, taint),
     tracer: witness,
     documentation: deps.documentation,
     gate: deps.gate?.forTurn(principal, {
@@ -220,12 +227,13 @@ async function execute(
     }),
     taint,
   };
-  const text = directed?.text ?? content;
+  const text = invoked?.prompt ?? (directed?.skill === undefined ? (directed?.text ?? content) : content);
+  const planned = invoked ? { ...resumeFrom, skillLimits: invoked.skillLimits } : resumeFrom;
   const preparing = deps.compaction.prepare(lease.tenant, lease.session, { signal, left: remainingMs });
   const prepared = preparing && (await preparing);
   // A session written under another lease is not used.
   if (prepared?.fence === lease.fence) lease.session = prepared;
-  const plan = await planTurn(reading, { turn, lease, agent, model, principal, traceparent, remainingMs, text, resumeFrom });
+  const plan = await planTurn(reading, { turn, lease, agent, model, principal, traceparent, remainingMs, text, resumeFrom: planned });
   signal.throwIfAborted();
   const cap = directed?.budget ?? lease.session.preferences?.budget ?? Infinity;
   const limits = turn.order?.limits ?? {};

@@ -7,13 +7,14 @@ import type { TurnDocument } from '../../model/turn-document.ts';
  */
 export function toFailure(error: unknown, { turnId, idempotencyKey, steps }: TurnDocument): TurnFailure {
   if (!(error instanceof ServiceError)) return { code: 'INTERNAL', message: 'Internal error', details: { turnId } };
-  // A step is checkpointed before its tools are called. A merge has no side effects.
+  // A step is checkpointed before its tools are called. Merges and the instructions of a skill have no side effects.
   const final = steps.some(isStep) || idempotencyKey !== undefined || !error.retryable;
   return { code: error.code, message: error.message, details: { ...error.details, turnId, ...(final ? { retryable: false } : {}) } };
 }
 
 function isStep(mark: unknown): boolean {
-  return (mark as { mark?: unknown }).mark !== 'heard';
+  const { mark: kind } = mark as { mark?: unknown };
+  return kind !== 'heard' && kind !== 'skill';
 }
 
 /** Restores the error of a stored failure. */
