@@ -92,6 +92,7 @@ export const PARAM_KINDS: Readonly<Record<string, Kind | 'none'>> = {
   'media.test.vision url': 'address',
   'media.test.video url': 'address',
   'media.test.link url': 'address',
+  'skills.import url': 'address',
   'tts.auto_check has_media_url': 'none',
   'env.set key': 'secret',
   'env.set origins': 'address',

@@ -1,10 +1,13 @@
 import { tools as contract } from '@switchyard/contracts';
+import { createEgress } from '@switchyard/egress';
 import { defineService, openAgentDirectory } from '@switchyard/service-kit';
 import { skillCollection, skillTextCollection } from './documents/collections.ts';
 import type { HandlerDeps } from './handlers/handler-deps.ts';
+import { skillsImport } from './handlers/skills-import.ts';
 import { skillsList } from './handlers/skills-list.ts';
 import { skillsCreate, skillsDelete, skillsUpdate, skillsUpload } from './handlers/skills-write.ts';
 import { skillsUse, toolsUse } from './handlers/use-skill.ts';
+import { createDownloads } from './import/downloads.ts';
 import { openOfferPublisher } from './offers/offer-publisher.ts';
 import { createSkillLibrary } from './skills/skill-library.ts';
 import { SHARED_OWNER } from './skills/skill-owner.ts';
@@ -15,7 +18,7 @@ export const tools = defineService({
   version: '0.1.0',
   settings: ['security'],
 
-  async setup({ store, bus, log, own, env }) {
+  async setup({ settings, store, bus, log, own, env }) {
     const { skills, texts } = await store.open({ skills: skillCollection, texts: skillTextCollection });
     const now = (): number => store.now();
     const agents = own.use(await openAgentDirectory(bus, env, log));
@@ -26,11 +29,13 @@ export const tools = defineService({
     const resets = bus.on('skill:registry_reset', ({ tenant, payload }) => void offers.refresh(tenant, payload.agentId ?? SHARED_OWNER));
     own.defer(() => resets.unsubscribe());
     await offers.rebuild();
+    const egress = own.use(createEgress({ settings: () => settings.current.security }));
     const deps: HandlerDeps = { agents, library, offers, log, now };
     return {
       'skills.list': skillsList(deps),
       'skills.create': skillsCreate(deps),
       'skills.upload': skillsUpload(deps),
+      'skills.import': skillsImport(deps, createDownloads(egress, now)),
       'skills.update': skillsUpdate(deps),
       'skills.delete': skillsDelete(deps),
       'skills.use': skillsUse(deps),

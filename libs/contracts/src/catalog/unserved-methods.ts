@@ -28,7 +28,6 @@ const names: readonly MethodName[] = [
   'message.reply',
   'message.send',
   'notification.send',
-  'skills.import',
   'slack.action',
   'telegram.action',
   'whatsapp.action',

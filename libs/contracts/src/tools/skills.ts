@@ -93,11 +93,17 @@ export const skillsMethods = defineMethods({
     examples: [{ params: { name, files: [{ path: 'SKILL.md', content }] }, result: { ok: true, path: 'skills/release-notes' } }],
   },
   'skills.import': {
-    summary: 'Installs a skill from a folder of a repository.',
+    summary: 'Installs a skill from an address.',
     description,
     scope: 'admin',
     beyond: true,
-    params: z.strictObject({ url: z.url({ protocol: /^https?$/ }).max(MAX.url), ...place }),
+    params: z.strictObject({
+      url: z
+        .url({ protocol: /^https?$/ })
+        .max(MAX.url)
+        .describe('folder on GitHub (https://github.com/<owner>/<repo>/tree/<ref>/<path>), .zip archive, or SKILL.md'),
+      ...place,
+    }),
     result: SkillImported,
     deadlineMs: 60_000,
     errors: ['NOT_FOUND', 'ALREADY_EXISTS', 'UNAVAILABLE', ...refusals],

@@ -61,7 +61,7 @@ async function refuseHarmful(
 ): Promise<void> {
   const agent = owner === SHARED_OWNER ? agents.default(tenant) : agents.find(tenant, owner);
   const { enabled = true, blockOnCritical = true } = agent?.config.skills.contentScanning ?? {};
-  const findings = enabled ? scanSkill(files) : [];
+  const findings = enabled ? await scanSkill(files) : [];
   const critical = findings.filter(({ severity }) => severity === 'critical');
   for (const { rule, severity, path } of findings)
     log.warn({ client, tenant, skill: name, rule, severity, path }, 'the content scan reported a skill');
