@@ -15,7 +15,8 @@ export const Skill = z.object({
   description: boundedString(MAX.text),
   location: boundedString(MAX.path),
   source: z.enum(['bundled', 'workspace', 'local', 'learned', 'imported']),
-  disableModelInvocation: z.boolean().optional().describe('only users invoke it'),
+  disableModelInvocation: z.boolean().optional().describe('true: only users invoke it'),
+  userInvocable: z.boolean().optional().describe('false: only models invoke it'),
   provenanceSummary: boundedString(MAX.line).optional(),
 });
 

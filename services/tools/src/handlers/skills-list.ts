@@ -17,6 +17,7 @@ export function skillsList({ agents, library }: HandlerDeps): Handler<'skills.li
         location: `skills/${name}`,
         source,
         ...(head.disableModelInvocation ? { disableModelInvocation: true } : {}),
+        ...(head.userInvocable ? {} : { userInvocable: false }),
         ...(url === undefined ? {} : { provenanceSummary: `imported from ${url}` }),
       })),
     };
