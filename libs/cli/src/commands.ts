@@ -48,6 +48,11 @@ export const commands = {
     summary: 'lists, creates, updates and deletes agents',
     load: async () => (await import('./commands/agents/agents.ts')).agents,
   },
+  skills: {
+    usage: 'skills <what> …',
+    summary: 'lists, creates, uploads, imports and deletes skills of agents',
+    load: async () => (await import('./commands/skills/skills.ts')).skills,
+  },
   cron: {
     usage: 'cron <what> …',
     summary: 'lists, adds, pauses and runs scheduled jobs',

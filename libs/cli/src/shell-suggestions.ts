@@ -60,6 +60,7 @@ const ASKED: Readonly<Record<Kind, (client: Pick<Client, 'call'>) => Promise<str
   agents: async (client) => (await client.call('agents.list', {})).agents,
   sessions: async (client) => (await client.call('session.list', {})).sessions.map(({ sessionKey }) => sessionKey),
   tokens: async (client) => (await client.call('tokens.list', {})).tokens.map(({ id }) => id),
+  skills: async (client) => (await client.call('skills.list', {})).skills.map(({ name }) => name),
   providers: async (client) => (await client.call('models.list_providers', {})).providers,
   versions: async (client) => (await client.call('config.history', { limit: 20 })).entries.map(({ sha }) => sha.slice(0, 12)),
   settings: async (client) => {

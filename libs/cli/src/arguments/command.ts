@@ -31,7 +31,7 @@ export interface Command {
 }
 
 /** Resources whose names are listed by the server. */
-export type Kind = 'agents' | 'sessions' | 'tokens' | 'providers' | 'versions' | 'settings';
+export type Kind = 'agents' | 'sessions' | 'tokens' | 'providers' | 'versions' | 'settings' | 'skills';
 /** Possible values of a word: a fixed list, a resource of the server, or a file. */
 export type Names = readonly string[] | Kind | 'files';
 
