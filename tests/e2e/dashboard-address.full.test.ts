@@ -33,6 +33,7 @@ const VIEWS: Readonly<Record<string, string>> = {
   '/sessions?filter=view-1': '2 of ',
   '/runs?where=error': 'Failed only',
   '/memory?query=tea': 'prefers tea',
+  '/skills?skill=view-1': 'Edit view-1',
   '/cost?days=7': 'of the last seven days',
   '/api?method=cron.next': 'cron.next',
 };

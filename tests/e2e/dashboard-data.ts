@@ -28,6 +28,7 @@ export async function createData(product: Running, prefix: string, count: number
       sessionKey: { channelId: name },
     });
     await call(product, 'memory.store', { content: `${name} prefers tea.` });
+    await call(product, 'skills.create', { name, content: `---\nname: ${name}\ndescription: Does ${name}.\n---\nDo it.\n` });
     await call(product, 'cron.add', { name, message: 'hello', schedule: { kind: 'cron', expr: '0 22 * * *' } });
     const { graphId } = await call<{ graphId: string }>(product, 'graph.define', { label: name, nodes: [{ node_id: 'a', task: 'hello' }] });
     await call(product, 'graph.save', { graphId, name });

@@ -20,7 +20,7 @@ interface PageState {
 
 const MANY = 40;
 /** Pages that list records which `createData` creates. */
-const LISTS = new Set(['Sessions', 'Runs', 'Sub-agents', 'Approvals', 'Graphs', 'Memory']);
+const LISTS = new Set(['Sessions', 'Runs', 'Sub-agents', 'Approvals', 'Graphs', 'Memory', 'Skills']);
 const RECORDS = 'main .row, main tbody tr, main article';
 /** Pages that show something without a call to a service: schemas and the event stream. */
 const WITHOUT_CALLS = new Set(['API explorer', 'Live events', 'Log levels']);

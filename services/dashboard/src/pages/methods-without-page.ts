@@ -20,7 +20,6 @@ export const NAMESPACES_WITHOUT_PAGE: Readonly<Record<string, string>> = {
   workspace: NO_PAGE_YET,
   'workspace.git': NO_PAGE_YET,
   mcp: NO_PAGE_YET,
-  skills: NO_PAGE_YET,
   'obs.reset': EXPLORER,
   'obs.context': EXPLORER,
 };

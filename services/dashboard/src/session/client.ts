@@ -37,10 +37,15 @@ interface OpenClient<N extends CallableName> {
 }
 
 /** Calls a method. A refused token signs this browser out, so that no further call repeats it. */
-export async function call<N extends CallableName>(method: N, params: CallParams<N>, signal?: AbortSignal): Promise<CallResult<N>> {
+export async function call<N extends CallableName>(
+  method: N,
+  params: CallParams<N>,
+  signal?: AbortSignal,
+  timeoutMs = CALL_TIMEOUT_MS,
+): Promise<CallResult<N>> {
   const client = getClient() as OpenClient<N>;
   try {
-    return await client.call(method, params, { timeoutMs: CALL_TIMEOUT_MS, ...(signal === undefined ? {} : { signal }) });
+    return await client.call(method, params, { timeoutMs, ...(signal === undefined ? {} : { signal }) });
   } catch (error) {
     if (isSignedOut(error)) signOut();
     throw error;

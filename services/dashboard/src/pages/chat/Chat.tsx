@@ -4,7 +4,7 @@ import { PageLink } from '../../parts/PageLink.tsx';
 import { useDraft } from '../../parts/use-draft.ts';
 import { useSearchChange, useSearchText } from '../../parts/use-search.ts';
 import { useMay } from '../../session/presence.ts';
-import { AgentSelect } from './AgentSelect.tsx';
+import { AgentSelect } from '../../parts/AgentSelect.tsx';
 import { cancel, restore, restoreAgain, send } from './conversation.ts';
 import { getConversation, resolveAddress, setLatest, useConversations } from './conversation-store.ts';
 import { Exchanges, Restored } from './Messages.tsx';

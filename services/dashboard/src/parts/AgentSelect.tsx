@@ -1,12 +1,12 @@
-import { Loaded } from '../../parts/Loaded.tsx';
-import { useCall } from '../../parts/use-call.ts';
+import { Loaded } from './Loaded.tsx';
+import { useCall } from './use-call.ts';
 
 interface AgentSelectProps {
   agentId: string;
   onSelect: (agentId: string) => void;
 }
 
-/** The agent of the conversation. Without the scope to list agents the default agent answers. */
+/** A choice of the agent. An empty id is the default agent. */
 export function AgentSelect({ agentId, onSelect }: AgentSelectProps) {
   const agents = useCall('agents.list', {});
   return (
