@@ -55,6 +55,7 @@ const TESTED_ELSEWHERE: ReadonlySet<string> = new Set([
   'admin.approval.resolve', // services/sessions/src/approvals
   'graph.resume', // services/graph/src
   ...[...publicMethods.values()].filter(({ service }) => service === 'media').map(({ name }) => name), // services/media/src/examples.test.ts
+  'skills.import', // services/tools/src/import
   'obs.channels.get', // services/observability/src
   'obs.explain', // tests/observability
   'obs.fleet.health', // services/observability/src

@@ -148,7 +148,7 @@ function onStore(name: string, open: () => Promise<TestService>): void {
       assert.deepEqual([await names('oslo'), await offered('oslo')], [['deploy'], ['skill__deploy']]);
     });
 
-    test('a skill says who may invoke it', async () => {
+    test('a skill can be kept from models, or from users', async () => {
       const { bus, offered, use, invoke } = await newTenant();
       await bus.call('skills.create', { name: 'quiet', content: skillText('quiet', { disableModelInvocation: true }) });
       await bus.call('skills.create', { name: 'inner', content: skillText('inner', { userInvocable: false }) });

@@ -29,7 +29,7 @@ export const SkillInstructions = z.object({
     .max(MAX.few)
     .optional()
     .describe('tools that the rest of the turn may use: names, methods and group:<name>; default: those of the agent'),
-  files: z.array(boundedString(MAX.path)).max(MAX.many).optional().describe('further files, which the tool of the skill reads'),
+  files: z.array(boundedString(512)).max(200).optional().describe('further files, which the tool of the skill reads'),
 });
 export type SkillInstructions = z.infer<typeof SkillInstructions>;
 
@@ -64,6 +64,7 @@ export const skillsMethods = defineMethods({
     params: z.strictObject({ agentId: AgentId.optional() }),
     result: SkillList,
     idempotent: true,
+    blobs: ['skills'],
     examples: [
       {
         params: {},
@@ -131,7 +132,12 @@ export const skillsMethods = defineMethods({
     blobs: ['content'],
     errors: ['ALREADY_EXISTS', ...refusals],
     emits: ['skill:loaded', 'skill:rejected', 'skill:registry_reset', 'audit:event'],
-    examples: [{ params: { name, content }, result: { ok: true, path: 'skills/release-notes', name } }],
+    examples: [
+      {
+        params: { name: 'triage', content: '---\nname: triage\ndescription: Sorts new issues.\n---\nRead the open issues.\n' },
+        result: { ok: true, path: 'skills/triage', name: 'triage' },
+      },
+    ],
   },
   'skills.update': {
     summary: 'Replaces the text of a skill.',
@@ -145,7 +151,7 @@ export const skillsMethods = defineMethods({
     blobs: ['content'],
     errors: ['NOT_FOUND', ...refusals],
     emits: ['skill:loaded', 'skill:rejected', 'skill:registry_reset', 'audit:event'],
-    examples: [{ params: { name, content, scope: 'shared' }, result: { ok: true, name } }],
+    examples: [{ params: { name, content }, result: { ok: true, name } }],
   },
   'skills.delete': {
     summary: 'Deletes a skill with its files.',

@@ -17,7 +17,7 @@ export const SkillDocument = z.object({
   owner: z.string(),
   name: SkillName,
   source: z.enum(['local', 'imported']),
-  /** Where it was imported from. */
+  /** Address of an imported skill. */
   url: z.string().optional(),
   head: json(SkillHead),
   /** Id of its texts. Each version has its own, so that a reader never sees half of a change. */

@@ -2,7 +2,6 @@ import { performance } from 'node:perf_hooks';
 import type { Ctx, Handler } from '@switchyard/bus';
 import { parseParams, ServiceError, type SkillInstructions } from '@switchyard/contracts';
 import { counter } from '@switchyard/telemetry';
-import { parseSkillFile } from '../format/skill-file.ts';
 import { renderInstructions } from '../format/render-instructions.ts';
 import { getSkillName, SkillToolInput } from '../offers/skill-tools.ts';
 import type { SkillDocument } from '../documents/collections.ts';
@@ -12,7 +11,7 @@ import { SHARED_OWNER } from '../skills/skill-owner.ts';
 import { getSkillText } from '../skills/skill-paths.ts';
 import type { HandlerDeps } from './handler-deps.ts';
 
-/** Who invokes a skill, and for which agent. */
+/** An invocation of a skill for an agent. */
 interface SkillUse {
   caller: 'model' | 'user';
   tenant: string;
@@ -34,7 +33,7 @@ export function toolsUse(deps: HandlerDeps): Handler<'tools.use'> {
   return async ({ name: tool, input }, { principal: { tenant, agent }, emit }) => {
     const name = getSkillName(tool);
     if (name === undefined || agent === undefined)
-      throw new ServiceError('NOT_FOUND', `There is no tool ${tool}.`, { details: { reason: 'UNKNOWN_TOOL' } });
+      throw new ServiceError('NOT_FOUND', `Unknown tool ${tool}.`, { details: { reason: 'UNKNOWN_TOOL' } });
     const { arguments: args, file } = parseParams(SkillToolInput, input);
     return countUse('model', async () => {
       const skill = await getUsable(deps, { caller: 'model', tenant, agentId: agent, name });
@@ -86,6 +85,8 @@ async function readInstructions(
   { tenant, agentId, args, emit }: ReadOptions,
 ): Promise<SkillInstructions> {
   const since = performance.now();
+  // Loads the YAML library on its first use.
+  const { parseSkillFile } = await import('../format/skill-file.ts');
   const { body } = parseSkillFile(getSkillText(await library.readFiles(tenant, skill)));
   const { maxBodyLength } = agents.find(tenant, agentId)?.config.skills.promptSkills ?? { maxBodyLength: Infinity };
   const instructions = renderInstructions(body, { args, maxChars: maxBodyLength });
@@ -107,6 +108,6 @@ async function readFile(
 ): Promise<{ file: string; content: string }> {
   const found = (await library.readFiles(tenant, skill)).find((file) => file.path === path);
   if (found) return { file: path, content: found.content };
-  const list = skill.files.length === 0 ? 'It has no further files.' : `Files: ${skill.files.join(', ')}`;
+  const list = skill.files.length === 0 ? 'SKILL.md is its only file.' : `Files: ${skill.files.join(', ')}`;
   throw new ServiceError('NOT_FOUND', `The skill ${skill.name} has no file ${path}. ${list}`);
 }

@@ -1,7 +1,6 @@
 import { invalidParams, ServiceError } from '@switchyard/contracts';
 import type { Ctx } from '@switchyard/bus';
 import { scanSkill } from '../format/content-scan.ts';
-import { parseSkillFile } from '../format/skill-file.ts';
 import type { SkillDocument } from '../documents/collections.ts';
 import type { WriteMode } from '../skills/skill-library.ts';
 import { checkFiles, getSkillText, type SkillTextFile } from '../skills/skill-paths.ts';
@@ -27,6 +26,8 @@ export async function writeSkill(deps: HandlerDeps, ctx: CallContext, skill: Wri
   const { tenant, client } = principal;
   const owner = resolveOwner(agents, principal, skill);
   checkFiles(files);
+  // Loads the YAML library on its first use.
+  const { parseSkillFile } = await import('../format/skill-file.ts');
   const { head } = parseSkillFile(getSkillText(files), field);
   if (name !== undefined && head.name !== name) {
     const message = `name: expected ${head.name}, the name in SKILL.md, got ${name}`;

@@ -4,9 +4,9 @@ import type { SkillDocument } from '../documents/collections.ts';
 
 const PREFIX = 'skill__';
 
-/** What a model passes to the tool of a skill. */
+/** Input of the tool of a skill. */
 export const SkillToolInput = z.strictObject({
-  arguments: z.string().max(MAX.text).default('').describe('what the skill is used for'),
+  arguments: z.string().max(MAX.text).default('').describe('arguments of the skill, as text'),
   file: z.string().max(MAX.path).optional().describe('a file that the instructions name: returns its text instead of the instructions'),
 });
 
