@@ -18,8 +18,8 @@ interface Answer {
 const PATIENCE_MS = 20_000;
 const POLL_MS = 50;
 
-const ask = (product: Running, message: string, agentId: string, sessionKey: string): Promise<Answer> =>
-  call<Answer>(product, 'agent.execute', { message, agentId, sessionKey });
+const ask = (product: Running, message: string, agentId: string, peerId: string): Promise<Answer> =>
+  call<Answer>(product, 'agent.execute', { message, agentId, sessionKey: { userId: 'skills', channelId: 'web', peerId } });
 
 /** Asks until the answer matches, because each replica of sessions follows the skills by itself. */
 async function askUntil(product: Running, message: string, agentId: string, expected: RegExp): Promise<Answer> {

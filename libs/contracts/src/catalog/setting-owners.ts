@@ -154,8 +154,6 @@ const UNREAD_OF_BUILT_OWNERS: readonly string[] = [
   // Skills execute no programs.
   'agents.*.skills.execSandbox',
   'agents.*.skills.promptSkills.enableDynamicContext',
-  // Each skill is a tool that the model calls, so its text is in no prompt before that.
-  'agents.*.skills.promptSkills.maxAutoInject',
   // Media pass between processes through pipes, so there are no temporary files.
   'media.infrastructure.tempCleanupIntervalMs',
   'media.infrastructure.tempFileTtlMs',

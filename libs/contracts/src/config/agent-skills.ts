@@ -23,7 +23,7 @@ const promptSkills = z
   .strictObject({
     maxBodyLength: positive(20_000).describe('characters'),
     enableDynamicContext: flag(false),
-    maxAutoInject: between(0, 20, 3),
+    maxAutoInject: between(0, 20, 3).describe('skills that a model sees without `discover`'),
     allowedSkills: texts(),
     deniedSkills: texts(),
   })

@@ -18,7 +18,6 @@ export const UNREAD_SETTINGS: readonly string[] = [
   'agents.*.skills.discoveryPaths',
   'agents.*.skills.execSandbox',
   'agents.*.skills.promptSkills.enableDynamicContext',
-  'agents.*.skills.promptSkills.maxAutoInject',
   'agents.*.skills.watchDebounceMs',
   'agents.*.skills.watchEnabled',
   'agents.*.sourceGate',

@@ -57,7 +57,7 @@ export function selectTools(config: Pick<AgentConfig, 'skills' | 'deferredTools'
 const MAX_SELECTIONS = 100;
 
 function createSelection(
-  { skills: { toolPolicy }, deferredTools }: Pick<AgentConfig, 'skills' | 'deferredTools'>,
+  { skills: { toolPolicy, promptSkills }, deferredTools }: Pick<AgentConfig, 'skills' | 'deferredTools'>,
   { scopes, counted, earlier, kept, parks, narrowing, offered, declared = listServedTools() }: SelectionOptions,
 ): ToolSelection {
   const { profile, allow, deny } = toolPolicy;
@@ -68,7 +68,9 @@ function createSelection(
   const own = [...optional.filter(isAllowed), ...(kept ? listOwnTools(READ_RESULT_TOOL) : [])];
   // Declared names are reserved, whether they are allowed or not.
   const others = [...declared, ...(offered ?? []).filter(({ name }) => !isReserved(name)).map(toOfferedTool)].filter(isAllowed);
-  const { visible, deferred } = deferTools(others, deferredTools, measureSchemas(own));
+  const visibleSkills = listVisibleSkills(others, deferredTools, promptSkills.maxAutoInject);
+  const deferring = { ...deferredTools, neverDefer: [...deferredTools.neverDefer, ...visibleSkills] };
+  const { visible, deferred } = deferTools(others, deferring, measureSchemas(own));
   const shown = [...visible, ...own];
   return {
     visible: shown,
@@ -76,6 +78,13 @@ function createSelection(
     byName: new Map([...deferred, ...shown].map((tool) => [tool.name, tool])),
     specs: [...shown.map(({ spec }) => spec), ...(deferred.length > 0 ? [describeDiscover(deferred)] : [])],
   };
+}
+
+/** Names the skills that a model sees without `discover`, unless the agent defers them. */
+function listVisibleSkills(tools: readonly Tool[], { mode, alwaysDefer }: AgentConfig['deferredTools'], max: number): string[] {
+  if (mode !== 'auto') return [];
+  const skills = tools.filter((tool) => tool.group === 'skills' && !isListed(alwaysDefer, tool));
+  return skills.slice(0, max).map(({ name }) => name);
 }
 
 let reservedCache: ReadonlySet<string> | undefined;

@@ -3,7 +3,7 @@ import type { Ctx, Handler } from '@switchyard/bus';
 import { parseParams, ServiceError, type SkillInstructions } from '@switchyard/contracts';
 import { counter } from '@switchyard/telemetry';
 import { renderInstructions } from '../format/render-instructions.ts';
-import { getSkillName, SkillToolInput } from '../offers/skill-tools.ts';
+import { getSkillName, getSkillTool, SkillToolInput } from '../offers/skill-tools.ts';
 import type { SkillDocument } from '../documents/collections.ts';
 import { explainExclusion } from '../skills/agent-skills.ts';
 import { missing } from '../skills/skill-library.ts';
@@ -95,7 +95,8 @@ async function readInstructions(
   return {
     skill: name,
     instructions,
-    ...(head.allowedTools === undefined ? {} : { allowedTools: head.allowedTools }),
+    // The tool of the skill itself reads its other files.
+    ...(head.allowedTools && { allowedTools: [...head.allowedTools, ...(files.length === 0 ? [] : [getSkillTool(name)])] }),
     ...(files.length === 0 ? {} : { files }),
   };
 }
