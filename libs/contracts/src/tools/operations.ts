@@ -68,7 +68,7 @@ export const toolsOperations = defineOperations({
       arguments: boundedString(MAX.text).default('').describe('the text after the name of the skill'),
     }),
     result: SkillInstructions,
-    blobs: ['arguments', 'instructions', 'files'],
+    blobs: ['arguments', 'instructions', 'files', 'allowedTools'],
     idempotent: true,
     emits: ['skill:executed'],
   },

@@ -24,7 +24,7 @@ test('selectTools offers tools that the agent, the order and each list allow', (
 
 test('a model sees the first skills without discover, unless the agent defers them', () => {
   const offered = ['a', 'b', 'c', 'd'].map((name): OfferedTool => {
-    const tool = { name: `skill__${name}`, provider: name, description: name, parameters: { type: 'object' } };
+    const tool = { name: `skill__${name}`, provider: name, description: name.repeat(1_500), parameters: { type: 'object' } };
     return { ...tool, group: 'skills', readOnly: true, idempotent: true, effect: 'read' };
   });
   const select = (config: object) => {
