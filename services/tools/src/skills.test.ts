@@ -86,8 +86,8 @@ function onStore(name: string, open: () => Promise<TestService>): void {
     });
 
     test('the tool of a skill reads its other files, and only those', async () => {
-      const { bus, use, invoke } = await newTenant();
-      const content = skillText('deploy', { allowedTools: ['session_search'] });
+      const { bus, use } = await newTenant();
+      const content = skillText('deploy');
       await bus.call('skills.upload', {
         name: 'deploy',
         files: [
@@ -95,7 +95,6 @@ function onStore(name: string, open: () => Promise<TestService>): void {
           { path: 'docs/steps.md', content: 'Build, test, ship.' },
         ],
       });
-      assert.deepEqual((await invoke('deploy')).allowedTools, ['session_search', 'skill__deploy'], 'it stays callable for its files');
       const read = (file: string) => use('skill__deploy', { file });
       assert.deepEqual(await read('docs/steps.md'), { failed: false, result: { file: 'docs/steps.md', content: 'Build, test, ship.' } });
       for (const file of ['docs/../docs/steps.md', '/etc/passwd', '../default/deploy/SKILL.md', ''])

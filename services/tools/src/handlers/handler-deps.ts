@@ -9,5 +9,5 @@ export interface HandlerDeps {
   library: SkillLibrary;
   offers: OfferPublisher;
   log: Logger;
-  now(): number;
+  now: () => number;
 }

@@ -3,7 +3,7 @@ import type { Ctx, Handler } from '@switchyard/bus';
 import { parseParams, ServiceError, type SkillInstructions } from '@switchyard/contracts';
 import { counter } from '@switchyard/telemetry';
 import { renderInstructions } from '../format/render-instructions.ts';
-import { getSkillName, getSkillTool, SkillToolInput } from '../offers/skill-tools.ts';
+import { getSkillName, SkillToolInput } from '../offers/skill-tools.ts';
 import type { SkillDocument } from '../documents/collections.ts';
 import { explainExclusion } from '../skills/agent-skills.ts';
 import { missing } from '../skills/skill-library.ts';
@@ -21,16 +21,18 @@ interface SkillUse {
 
 /** Returns the instructions of a skill that a user invoked. */
 export function skillsUse(deps: HandlerDeps): Handler<'skills.use'> {
-  return async ({ agentId, name, arguments: args }, { principal: { tenant }, emit }) =>
+  return async ({ agentId, name, arguments: args }, ctx) =>
     countUse('user', async () => {
+      const { tenant } = ctx.principal;
       const skill = await getUsable(deps, { caller: 'user', tenant, agentId, name });
-      return readInstructions(deps, skill, { tenant, agentId, args, emit });
+      return readInstructions(deps, ctx, skill, { agentId, args });
     });
 }
 
 /** Executes the tool of a skill: returns its instructions, or the text of one of its files. */
 export function toolsUse(deps: HandlerDeps): Handler<'tools.use'> {
-  return async ({ name: tool, input }, { principal: { tenant, agent }, emit }) => {
+  return async ({ name: tool, input }, ctx) => {
+    const { tenant, agent } = ctx.principal;
     const name = getSkillName(tool);
     if (name === undefined || agent === undefined)
       throw new ServiceError('NOT_FOUND', `Unknown tool ${tool}.`, { details: { reason: 'UNKNOWN_TOOL' } });
@@ -38,7 +40,7 @@ export function toolsUse(deps: HandlerDeps): Handler<'tools.use'> {
     return countUse('model', async () => {
       const skill = await getUsable(deps, { caller: 'model', tenant, agentId: agent, name });
       if (file !== undefined) return { result: await readFile(deps, tenant, skill, file), failed: false };
-      return { result: await readInstructions(deps, skill, { tenant, agentId: agent, args, emit }), failed: false };
+      return { result: await readInstructions(deps, ctx, skill, { agentId: agent, args }), failed: false };
     });
   };
 }
@@ -73,17 +75,17 @@ function explainCaller({ head }: SkillDocument, caller: SkillUse['caller']): str
 }
 
 interface ReadOptions {
-  tenant: string;
   agentId: string;
   args: string;
-  emit: Ctx['emit'];
 }
 
 async function readInstructions(
   { agents, library, now }: HandlerDeps,
+  ctx: Pick<Ctx, 'principal' | 'emit'>,
   skill: SkillDocument,
-  { tenant, agentId, args, emit }: ReadOptions,
+  { agentId, args }: ReadOptions,
 ): Promise<SkillInstructions> {
+  const { tenant } = ctx.principal;
   const since = performance.now();
   // Loads the YAML library on its first use.
   const { parseSkillFile } = await import('../format/skill-file.ts');
@@ -91,12 +93,11 @@ async function readInstructions(
   const { maxBodyLength } = agents.find(tenant, agentId)?.config.skills.promptSkills ?? { maxBodyLength: Infinity };
   const instructions = renderInstructions(body, { args, maxChars: maxBodyLength });
   const { name, files, head } = skill;
-  emit('skill:executed', { skillName: name, durationMs: performance.now() - since, success: true, timestamp: now() });
+  ctx.emit('skill:executed', { skillName: name, durationMs: performance.now() - since, success: true, timestamp: now() });
   return {
     skill: name,
     instructions,
-    // The tool of the skill itself reads its other files.
-    ...(head.allowedTools && { allowedTools: [...head.allowedTools, ...(files.length === 0 ? [] : [getSkillTool(name)])] }),
+    ...(head.allowedTools === undefined ? {} : { allowedTools: head.allowedTools }),
     ...(files.length === 0 ? {} : { files }),
   };
 }

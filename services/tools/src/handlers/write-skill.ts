@@ -57,9 +57,10 @@ interface ScannedSkill {
 /** Throws FAILED_PRECONDITION for a critical finding, unless the settings of the agent say otherwise. */
 async function refuseHarmful(
   { agents, log, now }: HandlerDeps,
-  { principal: { tenant, client }, emit }: CallContext,
+  ctx: CallContext,
   { name, owner, files }: ScannedSkill,
 ): Promise<void> {
+  const { tenant, client } = ctx.principal;
   const agent = owner === SHARED_OWNER ? agents.default(tenant) : agents.find(tenant, owner);
   const { enabled = true, blockOnCritical = true } = agent?.config.skills.contentScanning ?? {};
   const findings = enabled ? await scanSkill(files) : [];
@@ -68,7 +69,7 @@ async function refuseHarmful(
     log.warn({ client, tenant, skill: name, rule, severity, path }, 'the content scan reported a skill');
   if (critical.length === 0 || !blockOnCritical) return;
   const violations = [...new Set(critical.map(({ rule }) => rule))];
-  emit('skill:rejected', { skillName: name, reason: 'content_scan', violations, timestamp: now() });
+  ctx.emit('skill:rejected', { skillName: name, reason: 'content_scan', violations, timestamp: now() });
   const places = critical.map(({ rule, path }) => `${rule} in ${path}`).join(', ');
   throw new ServiceError(
     'FAILED_PRECONDITION',

@@ -4,10 +4,6 @@ import type { SkillDocument } from '../documents/collections.ts';
 
 const PREFIX = 'skill__';
 
-export function getSkillTool(skill: string): string {
-  return `${PREFIX}${skill}`;
-}
-
 /** Input of the tool of a skill. */
 export const SkillToolInput = z.strictObject({
   arguments: z.string().max(MAX.text).default('').describe('arguments of the skill, as text'),
@@ -19,7 +15,7 @@ let parameters: OfferedTool['parameters'] | undefined;
 /** Returns the tool that loads the instructions of a skill. Models see its description until they call it. */
 export function toSkillTool({ name, head }: SkillDocument): OfferedTool {
   return {
-    name: getSkillTool(name),
+    name: `${PREFIX}${name}`,
     group: 'skills',
     provider: name,
     description: `Loads the skill ${name}: ${head.description}`,

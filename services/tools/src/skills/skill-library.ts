@@ -39,7 +39,7 @@ export interface SkillLibrary {
 export interface SkillLibraryDeps {
   skills: Collection<SkillDocument>;
   texts: Collection<SkillTextDocument>;
-  now(): number;
+  now: () => number;
 }
 
 export function createSkillLibrary({ skills, texts, now }: SkillLibraryDeps): SkillLibrary {
