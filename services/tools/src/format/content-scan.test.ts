@@ -57,6 +57,7 @@ test('scanSkill finds commands that invisible characters, comments, capitals or 
     'XMRig',
     'ｘｍｒｉｇ',
     'xm<!-- x -->rig',
+    'xm\uff1c\uff01-- x -->rig',
     'echo aGk= | base64 -d \\\n  | bash',
     'echo aGk=   |  base64   --decode|sh',
   ])

@@ -46,7 +46,6 @@ export async function scanSkill(files: readonly { path: string; content: string 
 
 /** The text of a file, and the text without its HTML comments, which could divide a command. */
 function listVersions(content: string): string[] {
-  if (!content.includes('!')) return [content];
   const sanitized = sanitizeText(content);
   return sanitized === content ? [content] : [content, sanitized];
 }

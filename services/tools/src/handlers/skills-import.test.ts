@@ -14,14 +14,14 @@ test('skills.import stores the skill of an archive and of a SKILL.md with its ad
     'host.example': ({ url }, response) =>
       void (url === '/notes.zip'
         ? response.end(archive)
-        : url === '/SKILL.md'
+        : url?.startsWith('/SKILL.md') === true
           ? response.end(skillText('letters'))
           : response.writeHead(404).end()),
   });
   await using app = await testTools();
   const url = 'http://host.example/notes.zip';
   assert.deepEqual(await app.bus.call('skills.import', { url }), { ok: true, path: 'skills/notes', name: 'notes', fileCount: 2 });
-  const single = await app.bus.call('skills.import', { url: 'http://host.example/SKILL.md' });
+  const single = await app.bus.call('skills.import', { url: `http://host.example/SKILL.md?token=secret-${'x'.repeat(4_000)}` });
   assert.deepEqual([single.name, single.fileCount], ['letters', 1]);
   const { skills } = await app.bus.call('skills.list', {});
   assert.deepEqual(

@@ -11,8 +11,18 @@ export function skillsImport(deps: HandlerDeps, downloads: Downloads): Handler<'
     // Refuses a wrong agent before anything is downloaded.
     resolveOwner(deps.agents, ctx.principal, place);
     const { files, skippedFiles } = await readSkillSource(url, downloads, ctx.signal);
-    const stored = await writeSkill(deps, ctx, { files, field: 'url', url, ...place }, 'create');
-    if (skippedFiles > 0) ctx.log.info({ skill: stored.name, url, skippedFiles }, 'binary files of an imported skill were left out');
+    const source = describeSource(url);
+    const stored = await writeSkill(deps, ctx, { files, field: 'url', url: source, ...place }, 'create');
+    if (skippedFiles > 0) ctx.log.info({ skill: stored.name, source, skippedFiles }, 'binary files of an imported skill were left out');
     return { ok: true, path: getSkillPath(stored), name: stored.name, fileCount: files.length };
   };
+}
+
+/** Characters of an address that every list of skills includes. */
+const MAX_SOURCE_CHARS = 1_024;
+
+/** Returns the address without its query, which can contain a secret. */
+function describeSource(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`.slice(0, MAX_SOURCE_CHARS);
 }
