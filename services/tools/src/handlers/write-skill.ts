@@ -55,11 +55,7 @@ interface ScannedSkill {
 }
 
 /** Throws FAILED_PRECONDITION for a critical finding, unless the settings of the agent say otherwise. */
-async function refuseHarmful(
-  { agents, log, now }: HandlerDeps,
-  ctx: CallContext,
-  { name, owner, files }: ScannedSkill,
-): Promise<void> {
+async function refuseHarmful({ agents, log, now }: HandlerDeps, ctx: CallContext, { name, owner, files }: ScannedSkill): Promise<void> {
   const { tenant, client } = ctx.principal;
   const agent = owner === SHARED_OWNER ? agents.default(tenant) : agents.find(tenant, owner);
   const { enabled = true, blockOnCritical = true } = agent?.config.skills.contentScanning ?? {};
