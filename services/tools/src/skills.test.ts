@@ -125,7 +125,11 @@ function onStore(name: string, open: () => Promise<TestService>): void {
       await assert.rejects(theirs.invoke('deploy'), NOT_FOUND);
       await assert.rejects(theirs.bus.call('skills.delete', { name: 'deploy' }), NOT_FOUND);
       await assert.rejects(ours.as({ agent: 'oslo' }).call('skills.list', { agentId: 'default' }), { code: 'PERMISSION_DENIED' });
-      await assert.rejects(ours.as({ agents: ['oslo'] }).call('skills.list', {}), { code: 'PERMISSION_DENIED' });
+      const limited = ours.as({ agents: ['default'] }).call('skills.create', { name: 'x', content: skillText('x'), scope: 'shared' });
+      await assert.rejects(limited, { code: 'PERMISSION_DENIED', message: /only a token for all agents may share skills/ });
+      const oslo = ours.as({ agents: ['oslo'] });
+      await assert.rejects(oslo.call('skills.list', { agentId: 'default' }), { code: 'PERMISSION_DENIED' });
+      assert.deepEqual((await oslo.call('skills.list', {})).skills, [], 'the agent of the token, not the default agent');
       await assert.rejects(ours.bus.call('skills.list', { agentId: 'bergen' }), NOT_FOUND);
     });
 
@@ -153,7 +157,14 @@ function onStore(name: string, open: () => Promise<TestService>): void {
       await bus.call('skills.create', { name: 'quiet', content: skillText('quiet', { disableModelInvocation: true }) });
       await bus.call('skills.create', { name: 'inner', content: skillText('inner', { userInvocable: false }) });
       assert.deepEqual(await offered(), ['skill__inner']);
-      assert.equal((await bus.call('skills.list', {})).skills.find(({ name }) => name === 'quiet')?.disableModelInvocation, true);
+      const { skills } = await bus.call('skills.list', {});
+      assert.deepEqual(
+        skills.map(({ name, disableModelInvocation, userInvocable }) => [name, disableModelInvocation, userInvocable]),
+        [
+          ['inner', undefined, false],
+          ['quiet', true, undefined],
+        ],
+      );
       await assert.rejects(use('skill__quiet'), { code: 'FAILED_PRECONDITION', message: /only users invoke it/ });
       await assert.rejects(invoke('inner'), { code: 'FAILED_PRECONDITION', message: /only models invoke it/ });
     });

@@ -4,7 +4,7 @@ import type { AgentDirectory } from '@switchyard/service-kit';
 /** Owner of the skills that every agent of the tenant has. */
 export const SHARED_OWNER = '*';
 
-/** Returns the agent that a call is about: the given one, the calling one, or the default agent. */
+/** Returns the agent that a call is about: the given one, the calling one, the default agent, or the first that the token may use. */
 export function resolveAgent(
   agents: Pick<AgentDirectory, 'find' | 'default'>,
   principal: Principal,
@@ -13,7 +13,8 @@ export function resolveAgent(
   const { tenant, agent } = principal;
   if (agent !== undefined && requested !== undefined && requested !== agent)
     throw new ServiceError('PERMISSION_DENIED', `The agent ${agent} can only use its own skills.`, { details: { reason: 'OTHER_AGENT' } });
-  const agentId = requested ?? agent ?? agents.default(tenant).agentId;
+  const { agentId: fallback } = agents.default(tenant);
+  const agentId = requested ?? agent ?? (canUseAgent(principal, fallback) ? fallback : (principal.agents?.[0] ?? fallback));
   if (!canUseAgent(principal, agentId))
     throw new ServiceError('PERMISSION_DENIED', `This token may not use the agent ${agentId}.`, { details: { reason: 'OTHER_AGENT' } });
   if (!agents.find(tenant, agentId))
@@ -26,11 +27,15 @@ interface Place {
   agentId?: string | undefined;
 }
 
-/** Returns the owner of a skill that is written. Throws PERMISSION_DENIED for a shared skill of another agent than the default one. */
+/** Returns the owner of a skill that is written. Only the default agent, with a token for all agents, may share skills. */
 export function resolveOwner(agents: Pick<AgentDirectory, 'find' | 'default'>, principal: Principal, { scope, agentId }: Place): string {
   const agent = resolveAgent(agents, principal, agentId);
   if (scope === 'local') return agent;
   const { agentId: defaultAgent } = agents.default(principal.tenant);
+  if (principal.agents !== undefined)
+    throw new ServiceError('PERMISSION_DENIED', 'scope: only a token for all agents may share skills.', {
+      details: { reason: 'OTHER_AGENT' },
+    });
   if (agent === defaultAgent) return SHARED_OWNER;
   throw new ServiceError('PERMISSION_DENIED', `scope: only the default agent ${defaultAgent} may share skills, got the agent ${agent}.`, {
     details: { reason: 'NOT_DEFAULT_AGENT' },
