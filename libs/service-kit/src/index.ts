@@ -46,5 +46,6 @@ export { startService } from './service/service-start.ts';
 export { listRecordedUsage } from './usage/recorded-usage.ts';
 export { usageCollection, type UsageDocument } from './usage/usage-document.ts';
 export { createUsageRecorder, getOutcome, type UsageRecorder } from './usage/usage-recorder.ts';
+export { syncBucketEntry } from './control-state/bucket-entry.ts';
 export { watchBucket, type WatchedBucket } from './control-state/watched-bucket.ts';
 export type { SectionName, Settings } from './settings/settings.ts';

@@ -1,6 +1,6 @@
 import { bucketKey, bucketKeyParts, OFFERED_TOOLS_BUCKET, type OfferedTools } from '@switchyard/contracts';
-import type { Bucket, Bus } from '@switchyard/bus';
-import type { Agent, AgentDirectory } from '@switchyard/service-kit';
+import type { Bus } from '@switchyard/bus';
+import { syncBucketEntry, type Agent, type AgentDirectory } from '@switchyard/service-kit';
 import { counter, type Logger } from '@switchyard/telemetry';
 import { selectSkills } from '../skills/agent-skills.ts';
 import type { SkillLibrary } from '../skills/skill-library.ts';
@@ -34,7 +34,8 @@ export async function openOfferPublisher({ bus, agents, library, log }: OfferPub
   async function sync(key: string): Promise<void> {
     const owner = bucketKeyParts(key);
     const agent = owner && agents.find(owner.tenant, owner.id);
-    await syncEntry(bucket, key, async () => (agent === undefined ? undefined : readOffer(library, agent)));
+    const hasWritten = await syncBucketEntry(bucket, key, async () => (agent === undefined ? undefined : readOffer(library, agent)));
+    if (hasWritten) counter('switchyard.skill.offers', { outcome: 'published' }).add(1);
     if (agent) published.set(key, agent);
     else published.delete(key);
   }
@@ -85,17 +86,4 @@ async function readOffer(library: SkillLibrary, agent: Agent): Promise<OfferedTo
 async function listTools(library: SkillLibrary, agent: Agent): Promise<OfferedTools['tools']> {
   const skills = selectSkills(agent, await library.list(agent.tenant, agent.agentId));
   return skills.filter(({ head }) => !head.disableModelInvocation).map(toSkillTool);
-}
-
-/** Reads the entry, then the skills, then writes over exactly that entry. If two replicas compete, the later read wins. */
-async function syncEntry(bucket: Bucket, key: string, readOffer: () => Promise<OfferedTools | undefined>): Promise<void> {
-  for (;;) {
-    const entry = await bucket.get(key);
-    const offer = await readOffer();
-    const next = offer && Buffer.from(JSON.stringify(offer));
-    if (entry?.value === undefined ? next === undefined : next?.equals(entry.value)) return;
-    // Removals and first writes have no revision check, so the loop verifies the result.
-    if (next === undefined) await bucket.remove(key);
-    else if (await bucket.update(key, next, entry?.revision ?? 0)) counter('switchyard.skill.offers', { outcome: 'published' }).add(1);
-  }
 }
