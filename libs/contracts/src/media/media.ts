@@ -108,7 +108,7 @@ export const mediaMethods = defineMethods({
     examples: [
       {
         params: { attachment_url: 'http://example.com/yard.mp4' },
-        result: { description: 'A train is shunted onto the third track.', provider: 'google', model: 'gemini-2.5-flash' },
+        result: { description: 'A train is shunted onto the third track.', provider: 'google', model: 'gemini-3.5-flash-lite' },
       },
     ],
   },
@@ -228,7 +228,7 @@ export const mediaMethods = defineMethods({
     examples: [
       {
         params: { url: 'http://example.com/yard.mp4' },
-        result: { description: 'A train is shunted.', provider: 'google', model: 'gemini-2.5-flash' },
+        result: { description: 'A train is shunted.', provider: 'google', model: 'gemini-3.5-flash-lite' },
       },
     ],
   },

@@ -20,7 +20,7 @@ export const mediaUsageEvents = defineEvents({
           purpose: 'vision',
           agentId: 'default',
           client: 'alice',
-          model: 'google/gemini-2.5-flash',
+          model: 'google/gemini-3.5-flash-lite',
           outcome: 'answered',
           usage: { calls: 1, unknownCalls: 0, input: 1290, output: 96, cacheRead: 0, cacheWrite: 0, costUsd: 0.0006 },
           finishedAt: 1763719201250,

@@ -63,10 +63,10 @@ export const PUBLISHED: readonly Published[] = [
   anthropic('claude-opus-5-5', 'Claude Opus 5.5', LARGE, [4, 20, 0.2, 5]),
   anthropic('claude-sonnet-4-5', 'Claude Sonnet 4.5', SMALL, [3, 15, 0.3, 3.75]),
   anthropic('claude-haiku-4-5', 'Claude Haiku 4.5', SMALL, [1, 5, 0.1, 1.25]),
+  google('gemini-3.5-flash-lite', 'Gemini 3.5 Flash-Lite', '2026-10-03', [0.3, 2.5, 0.03, 0]),
   google('gemini-2.5-flash', 'Gemini 2.5 Flash', '2026-10-08', [0.3, 2.5, 0.03, 0]),
   google('gemini-2.5-pro', 'Gemini 2.5 Pro', '2026-10-03', [1.25, 10, 0.125, 0]),
   google('gemini-2.5-flash-lite', 'Gemini 2.5 Flash-Lite', '2026-10-08', [0.1, 0.4, 0.01, 0]),
-  google('gemini-3.5-flash-lite', 'Gemini 3.5 Flash-Lite', '2026-10-03', [0.3, 2.5, 0.03, 0]),
   {
     provider: 'deepseek',
     modelId: 'deepseek-flash',

@@ -68,7 +68,13 @@ const PROVIDERS: Readonly<Record<string, Provider>> = {
   'OpenAI, images': { id: 'openai', path: '/v1', settings: { imageGen: { provider: 'openai' } }, ...PAINTED },
   fal: { id: 'fal', path: '/fal', headers: falHost, ...PAINTED, requests: 2 },
   'OpenAI, vision': { id: 'openai', path: '/v1', model: 'gpt-4o', settings: { media: { vision: { providers: ['openai'] } } }, ...SEEN },
-  Google: { id: 'google', path: '/v1beta', model: 'gemini-2.5-flash', settings: { media: { vision: { providers: ['google'] } } }, ...SEEN },
+  Google: {
+    id: 'google',
+    path: '/v1beta',
+    model: 'gemini-3.5-flash-lite',
+    settings: { media: { vision: { providers: ['google'] } } },
+    ...SEEN,
+  },
 };
 
 interface Failure {

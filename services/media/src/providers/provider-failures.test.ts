@@ -87,16 +87,16 @@ test('Google describes images and videos, and its failures are named', TIMEOUT, 
     headers: { 'content-type': 'text/html' },
     writes: ['<html></html>'],
   });
-  const models = [{ id: 'gemini-2.5-flash', input: ['text' as const, 'image' as const] }];
+  const models = [{ id: 'gemini-3.5-flash-lite', input: ['text' as const, 'image' as const] }];
   const entries = { google: { type: 'google', baseUrl: upstream.url, apiKeyName: 'GOOGLE_KEY', models } };
   await using app = await testMedia({ settings: { providers: { entries } }, secrets: SECRETS });
   const analyze = (prompt: string) => app.bus.call('image.analyze', { source: PNG, source_type: 'base64', prompt });
 
-  assert.deepEqual(await analyze('What is it?'), { description: 'A yard.', provider: 'google', model: 'gemini-2.5-flash' });
+  assert.deepEqual(await analyze('What is it?'), { description: 'A yard.', provider: 'google', model: 'gemini-3.5-flash-lite' });
   const blobs = (await app.host.blobs()).for(principal());
   const { id } = await putBlob(blobs, createSource(Buffer.from(VIDEO, 'base64')), { contentType: 'video/mp4' });
   const video = await app.bus.call('media.describe_video', { attachment_url: `/media/${id}.mp4` });
-  assert.deepEqual(video, { description: 'A yard.', provider: 'google', model: 'gemini-2.5-flash' });
+  assert.deepEqual(video, { description: 'A yard.', provider: 'google', model: 'gemini-3.5-flash-lite' });
   const types = upstream.requests.map(({ body }) => /"mimeType":"([^"]+)"/.exec(JSON.stringify(body))?.[1]);
   assert.deepEqual(types, ['image/png', 'video/mp4']);
 

@@ -4,8 +4,8 @@ import type { Candidate } from '../providers/provider-chain.ts';
 
 export type VisualKind = 'image' | 'video';
 
-/** The usual model of each provider. Another model of the provider that takes images is used where it is missing. */
-const PREFERRED: Readonly<Record<string, string>> = { openai: 'gpt-4o', google: 'gemini-2.5-flash' };
+/** Models that are used before the first model of their provider that takes images. */
+const PREFERRED: Readonly<Record<string, string>> = { openai: 'gpt-4o' };
 /** The only provider that takes videos. */
 const VIDEO_PROVIDER = 'google';
 
