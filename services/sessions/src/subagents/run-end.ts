@@ -1,4 +1,4 @@
-import { MAX } from '@switchyard/contracts';
+import { MAX, ServiceError } from '@switchyard/contracts';
 import { toPrincipal } from '@switchyard/service-kit';
 import { isTransient } from './transient.ts';
 import { endedEvents } from './run-events.ts';
@@ -80,9 +80,18 @@ async function sumUsage(
   return sum;
 }
 
-/** Cancels the turns of a run that have not ended. */
-export async function cancelTurns({ runner }: RunDeps, tenant: string, { sessionKey, agentId, principal }: RunDocument): Promise<void> {
-  await runner().cancel({ sessionKey, agentId }, toPrincipal(tenant, principal));
+/** Cancels the turns of a run that have not ended. A lost turn is in no queue of its session, so that the current turn is named too. */
+export async function cancelTurns({ runner }: RunDeps, tenant: string, run: RunDocument): Promise<void> {
+  const { sessionKey, agentId, turnId } = run;
+  const principal = toPrincipal(tenant, run.principal);
+  await runner().cancel({ sessionKey, agentId }, principal);
+  if (turnId === undefined) return;
+  await runner()
+    .cancel({ turnId }, principal)
+    .catch((error: unknown) => {
+      // The id is stored before the turn.
+      if (!(error instanceof ServiceError && error.code === 'NOT_FOUND')) throw error;
+    });
 }
 
 /**

@@ -164,10 +164,10 @@ function getRunTimeout({ settings }: Pick<RunWorkDeps, 'settings'>): number {
   return Math.min(subAgentMaxSteps * subagentContext.perStepTimeoutMs, subagentContext.maxRunTimeoutMs);
 }
 
-/** Parks the run while its turn runs. A turn that outlives its time limit by far is a ghost. */
+/** Parks the run while its turn runs. A turn that outlives its time limit by far is a ghost. The time for which it waited does not count. */
 async function followTurn(deps: DriveDeps, { tenant, document: run }: Lease<RunDocument>): Promise<RunOutcome> {
   const turn = run.turnId === undefined ? null : await deps.turns.for({ tenant }).get(run.turnId);
-  const ghostAt = (turn?.parked?.until ?? turn?.createdAt ?? deps.now()) + getRunTimeout(deps) + GHOST_MS;
+  const ghostAt = (turn?.parked?.until ?? turn?.startedAt ?? turn?.createdAt ?? deps.now()) + getRunTimeout(deps) + GHOST_MS;
   if (deps.now() < ghostAt) return { parkUntil: Math.min(ghostAt, deps.now() + deps.timing.turnPollMs) };
   await endTree(deps, tenant, run, { endReason: 'ghost_sweep', error: 'The turn of this run did not end within its time limit.' });
   return runAgain(deps);
