@@ -33,6 +33,8 @@ const SESSIONS: ServiceName = 'sessions';
 const SCHEDULER: ServiceName = 'scheduler';
 /** Rolls back a configuration that a replica does not apply. */
 const REGISTRY: ServiceName = 'registry';
+/** Publishes the tools of skills again after each change of a skill. */
+const TOOLS: ServiceName = 'tools';
 /** For `nats micro ls` and other tools: `nats --user operator --inbox-prefix _INBOX_operator`. */
 const OPERATOR = 'operator';
 /** Inbox of a bus without a service. */
@@ -78,6 +80,7 @@ function createServiceUser(service: ServiceName): NatsUser {
     ...(isEdge ? [subjects.notifyClients, subjects.notifyEverybody, subjects.counted] : []),
     ...(service === SESSIONS ? [subjects.turnEnded, getEventSubject('approval:requested'), getEventSubject('approval:resolved')] : []),
     ...(service === SCHEDULER ? [getEventSubject('turn:ended')] : []),
+    ...(service === TOOLS ? [getEventSubject('skill:registry_reset')] : []),
   ];
   return { name: service, publish: sortUnique(publish), subscribe: sortUnique(subscribe) };
 }
