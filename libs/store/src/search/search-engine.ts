@@ -84,11 +84,16 @@ function createWriter({ file, vectors, terms }: IndexParts, { vectorModel }: Sea
   const { db, prepare } = file;
   let purgedAt = 0;
 
-  /** Returns undefined if the index has this version or a newer one. */
-  function findReplacedRow({ tenant, id, version }: Pick<SearchEntry, 'tenant' | 'id' | 'version'>): ReplacedRow | undefined {
-    const current = prepare('SELECT row, version, part FROM entries WHERE tenant = ? AND id = ?').get(tenant, id);
+  /**
+   * Returns undefined if the index has this version or a newer one. A deletion replaces an entry of the same version, because versions are
+   * times and an entry can be deleted in the millisecond of its creation.
+   */
+  function findReplacedRow(change: Pick<SearchEntry, 'tenant' | 'id' | 'version'>, isDeletion = false): ReplacedRow | undefined {
+    const { tenant, id, version } = change;
+    const current = prepare('SELECT row, version, part, gone FROM entries WHERE tenant = ? AND id = ?').get(tenant, id);
     if (current === undefined) return { row: null, part: '' };
-    return Number(current.version) < version ? { row: Number(current.row), part: String(current.part) } : undefined;
+    const isOlder = Number(current.version) < version || (isDeletion && Number(current.version) === version && Number(current.gone) === 0);
+    return isOlder ? { row: Number(current.row), part: String(current.part) } : undefined;
   }
 
   function deleteContent({ row, part }: ReplacedRow, id: string): void {
@@ -118,7 +123,7 @@ function createWriter({ file, vectors, terms }: IndexParts, { vectorModel }: Sea
 
   /** Keeps a tombstone with the version. */
   function deleteEntry({ tenant, id, version }: DeletedEntry): void {
-    const replaced = findReplacedRow({ tenant, id, version });
+    const replaced = findReplacedRow({ tenant, id, version }, true);
     if (!replaced) return;
     deleteContent(replaced, id);
     const empty = {

@@ -102,6 +102,17 @@ test('applies newer versions of an entry and ignores older ones', async () => {
   assert.equal((await index.stats({ tenant: 't', now: 0 })).entries, 0);
 });
 
+test('an entry that is deleted in the millisecond of its creation stays deleted', async () => {
+  await using dir = await tempDir();
+  await using index = openSearchIndex(dir.path, OPTIONS);
+  const entry = createEntry('a', 'short words', { version: 7 });
+  await index.apply([entry], 1);
+  await index.apply([{ tenant: 't', id: 'a', version: 7, gone: true }], 2);
+  assert.deepEqual([await findIds(index, 'words'), (await index.stats({ tenant: 't', now: 0 })).entries], [[], 0]);
+  await index.apply([entry], 3);
+  assert.deepEqual(await findIds(index, 'words'), [], 'a late copy of the entry does not revive it');
+});
+
 test('keeps entries and the position after a restart', async () => {
   await using dir = await tempDir();
   {

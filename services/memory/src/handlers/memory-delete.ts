@@ -16,7 +16,7 @@ export function memoryDelete(deps: HandlerDeps): Handler<'memory.delete'> {
     // A token limited to its own sessions can find shared memories but not delete them.
     const mayDelete = entry && isVisible(entry, principal, now) && (principal.sessions !== 'own' || entry.owner === principal.client);
     if (mayDelete) await updateDerived(deps, principal.tenant, entry);
-    const deleted = mayDelete ? await deleteEntry(documents, { id, now }) : null;
+    const deleted = mayDelete ? await deleteEntry(documents, { id, now, changedAt: entry.changedAt }) : null;
     if (!deleted) throw new ServiceError('NOT_FOUND', 'The memory does not exist.');
     log.audit({ client: principal.client, tenant: principal.tenant, memoryId: id }, 'a memory was deleted');
     await index.note(principal.tenant, [deleted]);

@@ -19,7 +19,9 @@ export function memoryFlush({ entries, store, index }: HandlerDeps): Handler<'me
     let deletedCount = 0;
     for await (const page of iterateEntries(documents)) {
       signal.throwIfAborted();
-      const deleted = (await Promise.all(page.map(({ id }) => deleteEntry(documents, { id, now })))).filter((entry) => entry !== null);
+      const deleted = (await Promise.all(page.map(({ id, changedAt }) => deleteEntry(documents, { id, now, changedAt })))).filter(
+        (entry) => entry !== null,
+      );
       await index.note(tenant, deleted);
       deletedCount += deleted.length;
     }

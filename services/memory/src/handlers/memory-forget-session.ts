@@ -19,7 +19,9 @@ export function memoryForgetSession(deps: HandlerDeps): Handler<'memory.forgetSe
     for (let more = true; more;) {
       signal.throwIfAborted();
       const { items, cursor } = await documents.find({ sessionKey, deletedAt: null }, { limit: PAGE });
-      const deleted = (await Promise.all(items.map(({ id }) => deleteEntry(documents, { id, now })))).filter((entry) => entry !== null);
+      const deleted = (await Promise.all(items.map(({ id, changedAt }) => deleteEntry(documents, { id, now, changedAt })))).filter(
+        (entry) => entry !== null,
+      );
       await index.note(tenant, deleted);
       deletedCount += deleted.length;
       more = cursor !== undefined;
