@@ -107,6 +107,8 @@ function onStore(name: string, open: () => Promise<TestService>): void {
       await bus.call('skills.create', { name: 'triage', content: skillText('triage'), agentId: 'oslo' });
       await bus.call('skills.create', { name: 'deploy', content: skillText('deploy', { body: 'Own.' }), agentId: 'oslo' });
       assert.deepEqual([await names(), await names('oslo')], [['deploy'], ['deploy', 'triage']]);
+      const listShared = async (agentId: string) => (await bus.call('skills.list', { agentId })).skills.map(({ shared }) => shared);
+      assert.deepEqual([await listShared('default'), await listShared('oslo')], [[true], [undefined, undefined]]);
       assert.deepEqual(await offered('oslo'), ['skill__deploy', 'skill__triage']);
       const text = async (agent: string) => ((await use('skill__deploy', {}, agent)).result as { instructions: string }).instructions;
       assert.deepEqual([await text('default'), await text('oslo')], ['Shared.', 'Own.']);

@@ -17,6 +17,7 @@ export const Skill = z.object({
   source: z.enum(['bundled', 'workspace', 'local', 'learned', 'imported']),
   disableModelInvocation: z.boolean().optional().describe('true: only users invoke it'),
   userInvocable: z.boolean().optional().describe('false: only models invoke it'),
+  shared: z.boolean().optional().describe('every agent of the tenant has it'),
   provenanceSummary: boundedString(MAX.line).optional(),
 });
 

@@ -10,7 +10,12 @@ export async function listSkills({ call, flags, output }: CommandContext): Promi
   const answer = await call('skills.list', getText(flags, 'agent', 'agentId'));
   if (output !== 'table') return printAs(output, answer);
   if (answer.skills.length === 0) return remark(`No skills. Add one: ${self()} skills upload --help`);
-  const lines = answer.skills.map((skill) => [skill.name, skill.source, describeInvocation(skill), skill.description]);
+  const lines = answer.skills.map((skill) => [
+    skill.name,
+    skill.shared ? `${skill.source}, shared` : skill.source,
+    describeInvocation(skill),
+    skill.description,
+  ]);
   print(table(['NAME', 'SOURCE', 'INVOKED BY', 'DESCRIPTION'], lines));
 }
 

@@ -1,13 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import { Action } from '../../parts/Action.tsx';
 import { Section } from '../../parts/Section.tsx';
 import { setDraft, useDraft } from '../../parts/use-draft.ts';
 import { call } from '../../session/client.ts';
 import { Field } from './Field.tsx';
 import { useFieldErrors } from './field-errors.ts';
-import { SharedField } from './SharedField.tsx';
-import { getPlace } from './skill-place.ts';
+import { getOwner } from './skill-place.ts';
 import { renderTemplate } from './skill-template.ts';
 import type { Skill } from './SkillTable.tsx';
 
@@ -18,18 +16,18 @@ interface EditSkillProps {
 }
 
 /** Replaces the text of a skill. No method returns the present text, so that the form begins with a template. */
-export function EditSkill({ skill: { name, description }, agentId, onClose }: EditSkillProps) {
+export function EditSkill({ skill, agentId, onClose }: EditSkillProps) {
+  const { name, description } = skill;
   const key = `new text of skill ${agentId}/${name}`;
   const [content, setContent] = useDraft(key, renderTemplate(name, description));
-  const [isShared, setIsShared] = useState(false);
-  const { errors, submit } = useFieldErrors(['name', 'content', 'scope']);
+  const { errors, submit } = useFieldErrors(['name', 'content']);
   const cache = useQueryClient();
   const close = (): void => {
     setDraft(key, undefined);
     onClose();
   };
   const save = async (): Promise<void> => {
-    await call('skills.update', { name, content, ...getPlace(agentId, isShared) });
+    await call('skills.update', { name, content, ...getOwner(agentId, skill) });
     await cache.invalidateQueries({ queryKey: ['skills.list'] });
     close();
   };
@@ -44,7 +42,6 @@ export function EditSkill({ skill: { name, description }, agentId, onClose }: Ed
           <textarea rows={10} value={content} spellCheck={false} onChange={(event) => setContent(event.target.value)} {...attributes} />
         )}
       </Field>
-      <SharedField isShared={isShared} onChange={setIsShared} error={errors['scope']} />
       <p className="tools">
         <Action label="Replace text" needs="skills.update" disabled={content === ''} run={() => submit(save)} />
         <button type="button" onClick={close}>

@@ -1,10 +1,9 @@
 import type { CallResult } from '@switchyard/client';
-import { useState } from 'react';
 import { Confirm } from '../../parts/Confirm.tsx';
 import { DataTable } from '../../parts/DataTable.tsx';
 import { useMay } from '../../session/presence.ts';
 import { call } from '../../session/client.ts';
-import { getPlace } from './skill-place.ts';
+import { getOwner } from './skill-place.ts';
 
 export type Skill = CallResult<'skills.list'>['skills'][number];
 
@@ -30,15 +29,15 @@ export function SkillTable({ skills, agentId, onEdit, refresh }: SkillTableProps
     <DataTable
       label="skills"
       columns={['name', 'description', 'source', 'invocation', 'location']}
-      rows={skills.map((skill) => ({ ...skill, source: skill.provenanceSummary ?? skill.source, invocation: describeInvocation(skill) }))}
-      actions={({ name }) => (
+      rows={skills.map((skill) => ({ ...skill, source: describeSource(skill), invocation: describeInvocation(skill) }))}
+      actions={({ name, shared }) => (
         <span className="tools">
           {mayUpdate && (
             <button type="button" onClick={() => onEdit(String(name))}>
               Edit
             </button>
           )}
-          <DeleteSkill name={String(name)} agentId={agentId} refresh={refresh} />
+          <DeleteSkill name={String(name)} owner={getOwner(agentId, { shared: shared === true })} refresh={refresh} />
         </span>
       )}
     />
@@ -50,22 +49,28 @@ function describeInvocation({ disableModelInvocation, userInvocable }: Skill): s
   return userInvocable === false ? 'models' : 'models, users';
 }
 
-function DeleteSkill({ name, agentId, refresh }: { name: string; agentId: string; refresh: () => Promise<unknown> }) {
-  const [isShared, setIsShared] = useState(false);
+function describeSource({ source, provenanceSummary = source, shared }: Skill): string {
+  return shared ? `${provenanceSummary}, shared` : provenanceSummary;
+}
+
+interface DeleteSkillProps {
+  name: string;
+  owner: ReturnType<typeof getOwner>;
+  refresh: () => Promise<unknown>;
+}
+
+function DeleteSkill({ name, owner, refresh }: DeleteSkillProps) {
   return (
     <Confirm
       label="Delete"
       name={name}
       needs="skills.delete"
       run={async () => {
-        await call('skills.delete', { name, ...getPlace(agentId, isShared) });
+        await call('skills.delete', { name, ...owner });
         await refresh();
       }}
     >
-      <p>The skill is removed with all its files.</p>
-      <label>
-        <input type="checkbox" checked={isShared} onChange={(event) => setIsShared(event.target.checked)} /> It is shared with every agent
-      </label>
+      <p>The skill is removed with all its files{owner.scope === 'shared' && ', from every agent'}.</p>
     </Confirm>
   );
 }
