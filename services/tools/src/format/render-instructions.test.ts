@@ -52,20 +52,21 @@ test('renderInstructions drops HTML comments and invisible characters', () => {
 
 test('renderInstructions cuts a long text with a marker, between characters', () => {
   assert.equal(render('x'.repeat(20), '', 20), 'x'.repeat(20));
-  assert.equal(render('x'.repeat(21), '', 20), `${'x'.repeat(20)}\n[The skill is longer than 20 characters and was cut.]`);
-  assert.equal(render('😀😀', '', 3), '😀\n[The skill is longer than 3 characters and was cut.]');
-  assert.ok(render('x'.repeat(2 * MAX.text), '', Infinity).length <= MAX.text);
+  assert.equal(render('x'.repeat(21), '', 20), `${'x'.repeat(20)}\n[The skill is longer than 20 characters; the rest is missing.]`);
+  assert.equal(render('😀😀', '', 3), '😀\n[The skill is longer than 3 characters; the rest is missing.]');
+  assert.match(render('x'.repeat(21), 'Oslo', 20), /is missing\.\]\n\nArguments: Oslo$/, 'the arguments are no part of the limit');
+  assert.ok(render('x'.repeat(2 * MAX.text), 'y'.repeat(MAX.text), Infinity).length <= MAX.text);
 });
 
 test('renderInstructions bounds what placeholders multiply', () => {
-  const args = 'x '.repeat(250_000);
+  const args = `a=${'x'.repeat(500_000)} ${'y '.repeat(1_000)}`;
   for (const placeholder of ['$ARGUMENTS ', '$@', '${@:2}', '$1', '{a}'])
     assert.ok(render(placeholder.repeat(300_000), args, 50_000).length < 50_100, placeholder);
 });
 
 test('renderInstructions takes linear time for hostile texts', () => {
   for (const unit of ['<!--', '<!-- -->', '{a', '${@:', '$', '\u0301\u0323', '<!<!-- -->--', '{aaaaaaaaaaaaaaaaaaaaaaaaaaaa'])
-    assert.ok(render(unit.repeat(4_000_000 / unit.length), unit).length <= 20_100, unit);
+    assert.ok(render(unit.repeat(4_000_000 / unit.length), unit).length <= 20_200, unit);
 });
 
 test('parseArguments splits like a shell, without expansion', () => {

@@ -10,8 +10,8 @@ export interface RenderOptions {
   maxChars: number;
 }
 
-/** Room for the marker below the largest text that a contract accepts. */
-const MAX_RENDERED_CHARS = MAX.text - 256;
+/** Largest instructions, and largest arguments after them. Together with their markers they fit into a text of a contract. */
+const MAX_PART_CHARS = MAX.text / 2 - 256;
 const PLACEHOLDER = /\$ARGUMENTS\b|\$@|\$\{@:([1-9]\d?)\}|\$([1-9]\d?)(?!\d)|\{([A-Za-z_][\w-]{0,63})\}/g;
 
 /**
@@ -23,13 +23,15 @@ const PLACEHOLDER = /\$ARGUMENTS\b|\$@|\$\{@:([1-9]\d?)\}|\$([1-9]\d?)(?!\d)|\{(
  * - `{name}`: the value of the word `name=value`; stays as it is without such a word
  *
  * Quotes keep the spaces of a word. Arguments are inserted once, as they are, and are never expanded.
- * Arguments follow the text if it has no placeholder for them.
+ * Arguments follow the text if it has no placeholder for them, also if the text was cut.
  */
 export function renderInstructions(body: string, { args, maxChars }: RenderOptions): string {
-  const limit = Math.min(maxChars, MAX_RENDERED_CHARS);
+  const limit = Math.min(maxChars, MAX_PART_CHARS);
   const { text, hasPlaceholder } = expand(sanitizeText(body).trim(), args, limit);
-  const complete = args === '' || hasPlaceholder ? text : `${text}\n\nArguments: ${args}`;
-  return complete.length <= limit ? complete : `${cut(complete, limit)}\n[The skill is longer than ${limit} characters and was cut.]`;
+  const instructions = shorten(text, 'The skill is', limit);
+  return args === '' || hasPlaceholder
+    ? instructions
+    : `${instructions}\n\nArguments: ${shorten(args, 'The arguments are', MAX_PART_CHARS)}`;
 }
 
 /** Stops above the limit, because few placeholders can repeat long arguments many times. */
@@ -66,6 +68,10 @@ function createResolver(args: string): (match: RegExpMatchArray) => string | und
     if (name !== undefined) return named.get(name);
     return index === undefined ? join(words, Number(first ?? 1)) : (words[Number(index) - 1] ?? '');
   };
+}
+
+function shorten(text: string, what: string, limit: number): string {
+  return text.length <= limit ? text : `${cut(text, limit)}\n[${what} longer than ${limit} characters; the rest is missing.]`;
 }
 
 /** Never cuts a character in two. */

@@ -135,7 +135,7 @@ test('a turn is answered when the tools service is away for ten seconds', async 
 test('a skill is used once the tools service is back', async () => {
   let calls = 0;
   const { invoked, marks } = invoke(() => (calls++ < 3 ? fail('UNAVAILABLE', 'NO_RESPONDERS')() : { skill: 'weather', ...WEATHER }));
-  assert.match((await invoked).prompt ?? '', /Arguments: Oslo$/);
+  assert.match((await invoked).prompt ?? '', /Follow its instructions:\n\nTell the weather\.$/);
   assert.deepEqual(marks, [{ mark: 'skill', name: 'weather', ...WEATHER }]);
 });
 
@@ -148,6 +148,6 @@ test('a recorded skill is not requested again', async () => {
   const recorded: CheckpointEntry = { mark: 'skill', name: 'weather', ...WEATHER, allowedTools: ['read'] };
   const { invoked } = invoke(fail('INTERNAL'), [recorded]);
   const { prompt, skillLimits } = (await invoked) as { prompt: string; skillLimits: unknown };
-  assert.match(prompt, /Tell the weather\.\n\nArguments: Oslo$/);
+  assert.match(prompt, /Tell the weather\.$/);
   assert.deepEqual(skillLimits, [['read']]);
 });

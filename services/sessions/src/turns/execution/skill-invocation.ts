@@ -42,14 +42,14 @@ export async function invokeSkill(
   { name, args, checkpoint }: SkillInvocation,
 ): Promise<InvocationOutcome> {
   const { skill: recorded, skillLimits } = run.resumeFrom;
-  if (recorded) return { prompt: renderPrompt(recorded, args), skillLimits };
+  if (recorded) return { prompt: renderPrompt(recorded), skillLimits };
   if (!SkillName.safeParse(name).success) return { refusal: INVALID_NAME };
   const found = await run.lease.retryWrite(withServiceWindow(deps, run, { name, args }));
   if (typeof found === 'string') return { refusal: found };
   const allowedTools = getSkillLimit(found, `skill__${name}`);
   const skill = { name, instructions: found.instructions, ...(allowedTools === undefined ? {} : { allowedTools }) };
   await checkpoint({ mark: 'skill', ...skill });
-  return { prompt: renderPrompt(skill, args), skillLimits: addSkillLimit(skillLimits, allowedTools) };
+  return { prompt: renderPrompt(skill), skillLimits: addSkillLimit(skillLimits, allowedTools) };
 }
 
 /** Returns a call that can be repeated. It resolves with a text once the service has been away for the window. */
@@ -80,8 +80,7 @@ function withServiceWindow(
   };
 }
 
-/** Renders the question for the model. The instructions end with the arguments, unless they were too long for that. */
-function renderPrompt({ name, instructions }: InvokedSkill, args: string): string {
-  const head = `The user invoked the skill ${name}. Follow its instructions:\n\n${instructions}`;
-  return args === '' || instructions.endsWith(`Arguments: ${args}`) ? head : `${head}\n\nArguments: ${args}`;
+/** Renders the question for the model. The instructions contain the arguments of the user. */
+function renderPrompt({ name, instructions }: InvokedSkill): string {
+  return `The user invoked the skill ${name}. Follow its instructions:\n\n${instructions}`;
 }
