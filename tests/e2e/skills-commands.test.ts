@@ -22,7 +22,7 @@ test('switchyard skills creates, uploads, lists, updates and deletes skills of t
   await run('create', 'release-notes', '--file', file, '--shared');
   const again = await command(product, 'skills', 'create', 'release-notes', '--file', file, '--shared');
   assert.deepEqual([again.code, /ALREADY_EXISTS/.test(again.stderr)], [1, true], again.stderr);
-  assert.equal(await run('list', '--agent', 'oslo'), 'release-notes  local  models, users  Writes release notes.\n');
+  assert.equal(await run('list', '--agent', 'oslo'), 'release-notes  local, shared  models, users  Writes release notes.\n');
   assert.match(await run('upload', folder.path, '--agent', 'oslo'), /^Uploaded release-notes: 2 files/);
   await writeFile(file, TEXT.replace('description: Writes', 'userInvocable: false\ndescription: Sends'));
   await run('update', 'release-notes', '--file', file, '--agent', 'oslo');
