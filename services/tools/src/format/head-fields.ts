@@ -5,7 +5,7 @@ export interface HeadFields {
   spellings: ReadonlyMap<string, string>;
 }
 
-/** Refuses the front matter: what was expected, and what it has. */
+/** Creates the error of a front matter from the expected and the present text. */
 export type Refuse = (expected: string, received: string) => Error;
 
 /** Fields by their spelling in the public Agent Skills format. */

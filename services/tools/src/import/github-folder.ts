@@ -2,7 +2,8 @@ import { ServiceError } from '@switchyard/contracts';
 import { z } from 'zod';
 import type { Downloads } from './downloads.ts';
 import type { GithubFolder } from './github-address.ts';
-import { createFileCollector, decodeText, MAX_FILES, refuseUrl, requireSkillFile, type ImportedFiles } from './text-files.ts';
+import { MAX_FILES } from '../skills/skill-paths.ts';
+import { createFileCollector, decodeText, refuseUrl, requireSkillFile, type ImportedFiles } from './text-files.ts';
 
 const API = 'https://api.github.com';
 const FILE_HOST = 'https://raw.githubusercontent.com';

@@ -1,5 +1,5 @@
 import { invalidParams } from '@switchyard/contracts';
-import { SKILL_FILE, type SkillTextFile } from '../skills/skill-paths.ts';
+import { MAX_CHARS, MAX_FILES, SKILL_FILE, type SkillTextFile } from '../skills/skill-paths.ts';
 
 /** The files of an imported skill. Binary files are counted and left out. */
 export interface ImportedFiles {
@@ -14,8 +14,6 @@ export interface FileCollector {
   finish(): ImportedFiles;
 }
 
-export const MAX_FILES = 200;
-const MAX_CHARS = 4_000_000;
 const MAX_LISTED_NAMES = 20;
 const MAX_LISTED_CHARS = 100;
 

@@ -8,9 +8,9 @@ export interface SkillTextFile {
   content: string;
 }
 
-const MAX_FILES = 200;
+export const MAX_FILES = 200;
 /** Characters of all files of a skill. */
-const MAX_CHARS = 4_000_000;
+export const MAX_CHARS = 4_000_000;
 const SEGMENT = /^(?!\.{1,2}$)[^\0\\/]+$/;
 
 /** Checks the paths and the size of the files of a skill. Throws INVALID_ARGUMENT that names the file. */

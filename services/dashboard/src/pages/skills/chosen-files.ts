@@ -6,12 +6,12 @@ const MAX_FILES = 200;
 const MAX_CHARS = 4_000_000;
 /** A UTF-8 file with more bytes has more than MAX_CHARS characters. */
 const MAX_FILE_BYTES = 3 * MAX_CHARS;
-/** A folder with more files is no skill. */
+/** Largest number of files that are read. */
 const MAX_ENTRIES = 10_000;
 /** Bytes in which binary content is recognized before a large file is read. */
 const SAMPLE_BYTES = 8_192;
 
-/** What this module reads of a file of the browser. */
+/** The parts of a browser's file that this module reads. */
 export type ChosenFile = Pick<File, 'name' | 'size' | 'slice' | 'arrayBuffer' | 'webkitRelativePath'>;
 
 /** The text files of a folder that the operator chose. */
