@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { connectMemory, createBus, createMemoryHub } from '@switchyard/bus';
 import { silentLogger } from '@switchyard/telemetry';
 import { syncBucketEntry } from './bucket-entry.ts';
@@ -19,6 +20,13 @@ test('the later reader wins over a writer that was interrupted', async () => {
   const bucket = await openBucket();
   await syncBucketEntry(bucket, 'a', async () => ({ n: 0 }));
   let current = 1;
+  const written: string[] = [];
+  const { promise: isCurrent, resolve } = Promise.withResolvers<void>();
+  const watch = await bucket.watch(({ value }) => {
+    const text = Buffer.from(value ?? []).toString();
+    written.push(text);
+    if (text === '{"n":2}') resolve();
+  });
   const interrupted = syncBucketEntry(bucket, 'a', async () => {
     const value = { n: current };
     if (current === 1) {
@@ -28,5 +36,10 @@ test('the later reader wins over a writer that was interrupted', async () => {
     return value;
   });
   await interrupted;
-  assert.deepEqual(JSON.parse(Buffer.from((await bucket.get('a'))?.value ?? []).toString()), { n: 2 });
+  await isCurrent;
+  // A later write is delivered after all earlier ones.
+  await bucket.put('end', Buffer.from('end'));
+  while (written.at(-1) !== 'end') await setImmediate();
+  watch.stop();
+  assert.deepEqual(written, ['{"n":0}', '{"n":2}', 'end'], 'the older value was never written');
 });
